@@ -17,7 +17,7 @@ enum { FORM_BLOCKS = 512, FORM_THREADS = 256, REPEATS = 5 };
 typedef int init_fn(const void *, int, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Info, MPI_Request *);
 typedef int range_fn(int, int, MPI_Request);
 
-static void find(const char *name, void *call)
+static __attribute__((unused)) void find(const char *name, void *call)
 {
     void *const symbol = dlsym((void *)0, name);
     if (!symbol)

@@ -14,14 +14,15 @@
 
 struct tutti_lanes;
 
-enum { TUTTI_LANES_ANY = -1 };
+enum { TUTTI_LANES_ANY = -1, TUTTI_LANES_ASK = 2 };
 
 struct tutti_lane_message {
     int send;      /* 1: a send; 0: a receive */
     int peer, tag; /* of a receive also TUTTI_LANES_ANY */
     void *buffer;  /* `bytes` bytes in one piece, reached by kernels of the team's GPU */
     size_t bytes;
-    int reports; /* 1: a report is wanted; only where tutti_lanes_reports() is not NULL. Of tutti_lanes_do() */
+    int reports;  /* 1: a report is wanted; only where tutti_lanes_reports() is not NULL. Of tutti_lanes_do() */
+    int captured; /* of tutti_lanes_captured(); TUTTI_LANES_ASK: tutti_lanes_do() asks if it needs the answer */
 };
 
 /* Collective over the ranks of a team that tutti_enqueue_open() has opened; blocking. All ranks succeed or none:
@@ -35,8 +36,13 @@ int tutti_lanes_open_alone(struct tutti_team *team, int gpu, struct tutti_lanes 
 /* Local. `alive`: the device may be called; `settled`: tutti_lanes_settle() has succeeded. */
 void tutti_lanes_close(struct tutti_lanes *lanes, int alive, int settled);
 
+/* Local. 1: the stream is captured; 0: it is not; or a status. A question to the driver: a call of the program asks
+ * once. What a capture left behind that was given up is forgotten. `stream` is of the team's GPU, the same in all
+ * calls. */
+int tutti_lanes_captured(struct tutti_lanes *lanes, struct tutti_stream *stream);
+
 /* Local; they return when the kernels are in the stream, and do not wait for a peer. A status; TUTTI_ERR_UNAVAILABLE
- * with the reason in *why. `stream` is of the team's GPU, the same in all calls. */
+ * with the reason in *why. captured: tutti_lanes_captured(). */
 int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_message *message,
                    const char **why);
 /* Starts the message in the stream; later work of the stream does not wait for it. *op identifies it until
@@ -50,12 +56,12 @@ int tutti_lanes_groups(const struct tutti_lanes *lanes);
 /* Launches what waits for it. */
 int tutti_lanes_flush(struct tutti_lanes *lanes, struct tutti_stream *stream, const char **why);
 /* Starts matched messages, `op` of which is not set: ops[i] is that of the i-th, until tutti_lanes_wait(). */
-int tutti_lanes_start_matched(struct tutti_lanes *lanes, struct tutti_stream *stream, int n,
+int tutti_lanes_start_matched(struct tutti_lanes *lanes, struct tutti_stream *stream, int captured, int n,
                               const struct tutti_lane_match matches[], int ops[], const char **why);
 /* Later work of the stream waits for these operations. reports: reports of their messages are wanted. On success
  * their numbers are free again. *together: 1 if the launch has started them too, see tutti_lanes_group_starts(). */
-int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int n, const int ops[], int reports,
-                     int *together, const char **why);
+int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int captured, int n, const int ops[],
+                     int reports, int *together, const char **why);
 /* What messages were received, by operation, when the stream is past a wait that reports, until the operation's number
  * is used again by later work of the stream. op 0: of tutti_lanes_do(). NULL: there is no memory for it. */
 const volatile struct tutti_lane_report *tutti_lanes_reports(const struct tutti_lanes *lanes);
@@ -70,8 +76,8 @@ int tutti_lanes_keep(struct tutti_lanes *lanes, void (*drop)(void *memory), void
  * free.
  */
 struct tutti_lanes_scratch;
-int tutti_lanes_scratch_take(struct tutti_lanes *lanes, struct tutti_stream *stream, size_t bytes,
-                             struct tutti_lanes_scratch **out, void **memory);
+int tutti_lanes_scratch_take(struct tutti_lanes *lanes, int captured, size_t bytes, struct tutti_lanes_scratch **out,
+                             void **memory);
 void tutti_lanes_scratch_give(struct tutti_lanes_scratch *scratch); /* NULL is fine */
 /* Local. The plan lives as long as the lanes, since the stream may still pack by it. A status. */
 struct tutti_plan;

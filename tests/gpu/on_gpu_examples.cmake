@@ -5,6 +5,11 @@ foreach(name sum heat histogram ring openshmem partitioned jacobi loss)
     gpu_test(example-${name}-${ranks} example_kernels_cuda_${name} ${ranks})
   endforeach()
 endforeach()
+foreach(ranks 2 4) # in stream order: a GPU for each rank
+  if(ranks LESS_EQUAL TUTTI_GPU_COUNT)
+    gpu_test(example-jacobi-stream-${ranks} example_kernels_cuda_jacobi_stream ${ranks})
+  endif()
+endforeach()
 # Partitions that kernels store in the receiver's buffer: random messages, also from more ranks than GPUs; and the engine's way.
 gpu_test(example-stored-1 example_kernels_cuda_stored 1 ARGS 60 1 ENV TUTTI_TEST_EXPECT=stored TUTTI_RULES=partitioned:*@kernel)
 gpu_test(example-stored-2 example_kernels_cuda_stored 2 ARGS 100 2 ENV TUTTI_TEST_EXPECT=stored TUTTI_RULES=partitioned:*@kernel)

@@ -2,6 +2,7 @@
 #include "core/log.h"
 #include "mpi/comm/identity.h"
 #include "mpi/comm/streams.h"
+#include "mpi/enqueue/requests.h"
 #include "mpi/message/endpoints.h"
 #include "mpi/message/unexpected.h"
 #include "mpi/real/errors.h"
@@ -18,6 +19,7 @@ static int before_free(MPI_Comm *comm)
     if (comm) {
         tutti_nonblocking_before_free(*comm);
         status = tutti_comm_stream_settle(*comm);
+        tutti_enqueued_leave(*comm);
     }
     if (comm) {
         tutti_requests_leave(*comm);

@@ -1,13 +1,12 @@
 #include "mpi/enqueue/landings.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bounce/bounce.h"
 #include "p2p/lanes.h"
 
-/* The lanes end it. */
+/* The lanes end it. Those that no graph may call again are in the communicator's list, which only its calls use. */
 struct tutti_landing {
     struct tutti_landing *next;
     const struct tutti_lanes *lanes;
@@ -15,69 +14,53 @@ struct tutti_landing {
     void *to;
     size_t most;
     int op;
-    int captured;    /* 1: a graph may call it again */
     atomic_int used; /* 1: the stream has not passed it */
 };
-
-static struct tutti_landing *landings;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void landing_drop(void *memory)
 {
     struct tutti_landing *const landing = memory;
-    struct tutti_landing **at = &landings;
-    pthread_mutex_lock(&lock);
-    while (*at && *at != landing)
-        at = &(*at)->next;
-    if (*at)
-        *at = landing->next;
-    pthread_mutex_unlock(&lock);
     tutti_bounce_give(landing->pinned);
     free(landing);
 }
 
-/* One that no stream uses, with room enough. */
-static struct tutti_landing *landing_find(const struct tutti_lanes *lanes, size_t bytes)
+/* One that the stream does not use, with room enough. captured: it leaves the list. */
+static struct tutti_landing *landing_find(struct tutti_comm *comm, int captured, size_t bytes)
 {
-    pthread_mutex_lock(&lock);
-    struct tutti_landing *one = landings;
-    while (one && (one->lanes != lanes || one->captured || one->pinned->room < bytes ||
-                   atomic_load_explicit(&one->used, memory_order_acquire)))
-        one = one->next;
-    if (one)
-        atomic_store(&one->used, 1);
-    pthread_mutex_unlock(&lock);
+    struct tutti_landing **at = &comm->landings, *one;
+    while ((one = *at) != NULL && (one->pinned->room < bytes || atomic_load_explicit(&one->used, memory_order_acquire)))
+        at = &one->next;
+    if (one && captured)
+        *at = one->next;
     return one;
 }
 
-static struct tutti_landing *landing_new(struct tutti_lanes *lanes, size_t bytes)
+static struct tutti_landing *landing_new(struct tutti_comm *comm, int captured, size_t bytes)
 {
     struct tutti_landing *const made = calloc(1, sizeof *made);
     if (made)
         made->pinned = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes);
-    if (!made || !made->pinned || tutti_lanes_keep(lanes, landing_drop, made) != TUTTI_OK) {
+    if (!made || !made->pinned || tutti_lanes_keep(comm->lanes, landing_drop, made) != TUTTI_OK) {
         tutti_bounce_give(made ? made->pinned : NULL);
         free(made);
         return NULL;
     }
-    made->lanes = lanes;
-    atomic_init(&made->used, 1);
-    pthread_mutex_lock(&lock);
-    made->next = landings;
-    landings = made;
-    pthread_mutex_unlock(&lock);
+    made->lanes = comm->lanes;
+    atomic_init(&made->used, 0);
+    if (!captured) {
+        made->next = comm->landings;
+        comm->landings = made;
+    }
     return made;
 }
 
-int tutti_landing_take(struct tutti_comm *comm, void *to, size_t most, struct tutti_landing **out, void **memory)
+int tutti_landing_take(struct tutti_comm *comm, int captured, void *to, size_t most, struct tutti_landing **out,
+                       void **memory)
 {
-    const int captured = tutti_door.device->stream.capturing(comm->stream->stream);
-    if (captured < 0)
-        return captured;
-    struct tutti_landing *landing = landing_find(comm->lanes, most);
-    if (!landing && !(landing = landing_new(comm->lanes, most)))
+    struct tutti_landing *landing = landing_find(comm, captured, most);
+    if (!landing && !(landing = landing_new(comm, captured, most)))
         return TUTTI_ERR_MEMORY;
-    landing->captured = captured;
+    atomic_store_explicit(&landing->used, 1, memory_order_relaxed);
     landing->to = to;
     landing->most = most;
     *out = landing;

@@ -8,9 +8,10 @@
 
 struct tutti_landing;
 
-/* Local. For a receive of up to `most` bytes into `to`, on a communicator with lanes that reports messages. *memory:
- * where kernels receive. A status. */
-int tutti_landing_take(struct tutti_comm *comm, void *to, size_t most, struct tutti_landing **out, void **memory);
+/* Local. For a receive of up to `most` bytes into `to`, on a communicator with lanes that reports messages. captured:
+ * its stream is. *memory: where kernels receive. A status. */
+int tutti_landing_take(struct tutti_comm *comm, int captured, void *to, size_t most, struct tutti_landing **out,
+                       void **memory);
 /* Local. Later work of the stream finds the message in the program's memory. op: of the communicator's lanes, see
  * tutti_lanes_reports(). A status. */
 int tutti_landing_enqueue(const struct tutti_comm *comm, struct tutti_landing *landing, int op);

@@ -111,19 +111,17 @@ static int move_packed(const struct tutti_comm *comm, enum tutti_direction direc
 static int message_pack(struct tutti_comm *comm, struct tutti_lane_message *message,
                         struct tutti_enqueued_packed *packed, const char **why)
 {
-    if (message->bytes == 0 || (packed->elements.whole && !packed->host))
-        return TUTTI_OK;
     if (packed->host && !message->send) {
         *why = "no reports of messages, which receives into memory of the host need";
         message->reports = 1;
-        return tutti_enqueue_can_report(comm)
-                   ? tutti_landing_take(comm, message->buffer, message->bytes, &packed->landing, &message->buffer)
-                   : TUTTI_ERR_UNAVAILABLE;
+        return tutti_enqueue_can_report(comm) ? tutti_landing_take(comm, message->captured, message->buffer,
+                                                                   message->bytes, &packed->landing, &message->buffer)
+                                              : TUTTI_ERR_UNAVAILABLE;
     }
     *why = "elements with gaps, or in memory of the host, in a capture: make such a call once before, with as many "
            "elements";
     int status =
-        tutti_lanes_scratch_take(comm->lanes, comm->stream->stream, packed->bytes, &packed->scratch, &packed->memory);
+        tutti_lanes_scratch_take(comm->lanes, message->captured, packed->bytes, &packed->scratch, &packed->memory);
     if (status == TUTTI_OK && packed->host)
         status = tutti_door.device->stream.copy(comm->stream->stream, packed->memory, message->buffer, packed->bytes);
     else if (status == TUTTI_OK && (status = tutti_lanes_hold_plan(comm->lanes, packed->elements.plan)) == TUTTI_OK)
@@ -161,13 +159,24 @@ static const char *message_way(const struct tutti_comm *comm, const struct tutti
     return started && tutti_lanes_groups(comm->lanes) ? "lanes, launched by a later call" : "lanes";
 }
 
+/* 1: elements with gaps, or a run that only the host reaches. */
+static int needs_memory(const struct tutti_lane_message *message, const struct tutti_enqueued_packed *packed)
+{
+    return message->bytes > 0 && (!packed->elements.whole || packed->host);
+}
+
 /* Puts the message into the stream; started: NULL for a call that the stream waits for. */
 static int enqueue_put(const struct args *args, struct tutti_comm *comm, struct tutti_lane_message *message,
                        struct tutti_enqueued_packed *packed, struct tutti_enqueued *started)
 {
     const char *why = "";
     TUTTI_INSIDE();
-    int status = message_pack(comm, message, packed, &why);
+    const int packs = needs_memory(message, packed);
+    if (packs || started || message->reports)
+        message->captured = tutti_lanes_captured(comm->lanes, comm->stream->stream);
+    int status = message->captured < 0 ? message->captured : TUTTI_OK;
+    if (status == TUTTI_OK && packs)
+        status = message_pack(comm, message, packed, &why);
     if (status == TUTTI_OK)
         status = started ? tutti_lanes_start(comm->lanes, comm->stream->stream, message, &started->op, &why)
                          : tutti_lanes_do(comm->lanes, comm->stream->stream, message, &why);
@@ -209,10 +218,10 @@ static int enqueue_far(const struct args *args, struct tutti_comm *comm, const s
 
 static const char no_report[] = "no memory for statuses: give MPI_STATUS_IGNORE";
 
-static int enqueue_report(const struct args *args, struct tutti_comm *comm, int n,
+static int enqueue_report(const struct args *args, struct tutti_comm *comm, int captured, int n,
                           const struct tutti_enqueued_status statuses[])
 {
-    const int status = n > 0 ? tutti_enqueue_statuses(comm, n, statuses) : TUTTI_OK;
+    const int status = n > 0 ? tutti_enqueue_statuses(comm, captured, n, statuses) : TUTTI_OK;
     return status == TUTTI_OK ? MPI_SUCCESS : enqueue_refuse(args, tutti_error_code(status), tutti_status_text(status));
 }
 
@@ -222,7 +231,8 @@ static int message_enqueue(const struct args *args, MPI_Request *request, MPI_St
     struct tutti_lane_message message = {.send = args->send,
                                          .peer = args->peer == MPI_ANY_SOURCE ? TUTTI_LANES_ANY : args->peer,
                                          .tag = args->tag == MPI_ANY_TAG ? TUTTI_LANES_ANY : args->tag,
-                                         .reports = reports};
+                                         .reports = reports,
+                                         .captured = TUTTI_LANES_ASK};
     struct tutti_enqueued *started = NULL;
     struct tutti_enqueued_packed packed = {.scratch = NULL};
     int code;
@@ -251,7 +261,9 @@ static int message_enqueue(const struct args *args, MPI_Request *request, MPI_St
         tutti_enqueue_status_set(status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
     } else if (reports && code == MPI_SUCCESS && !comm->proxy) {
         const struct tutti_enqueued_status one = {status, args->peer, args->tag, message.bytes, 0};
-        code = enqueue_report(args, comm, 1, &one);
+        if (to_null)
+            message.captured = tutti_lanes_captured(comm->lanes, comm->stream->stream);
+        code = enqueue_report(args, comm, message.captured, 1, &one);
     }
     if (started && code == MPI_SUCCESS)
         *request = started->handle;
@@ -263,8 +275,8 @@ static int message_enqueue(const struct args *args, MPI_Request *request, MPI_St
 /* ---- waiting ---- */
 
 /* The statuses of the receives of a communicator from `at` on. */
-static int wait_report(const struct args *args, struct tutti_comm *comm, int count, struct tutti_enqueued *of[], int at,
-                       MPI_Status statuses[])
+static int wait_report(const struct args *args, struct tutti_comm *comm, int captured, int count,
+                       struct tutti_enqueued *of[], int at, MPI_Status statuses[])
 {
     struct tutti_enqueued_status *list = malloc((size_t)(count - at) * sizeof *list);
     int n = 0;
@@ -275,7 +287,7 @@ static int wait_report(const struct args *args, struct tutti_comm *comm, int cou
             list[n++] =
                 (struct tutti_enqueued_status){&statuses[i], of[i]->peer, of[i]->tag, of[i]->packed.bytes, of[i]->op};
     }
-    const int code = enqueue_report(args, comm, n, list);
+    const int code = enqueue_report(args, comm, captured, n, list);
     free(list);
     return code;
 }
@@ -319,9 +331,10 @@ static int wait_some(const char *name, int count, MPI_Request requests[], struct
         reports |= of[i] && of[i]->comm == comm && of[i]->packed.landing;
     }
     tutti_inside++;
-    int together = 0;
-    int status =
-        n == 0 ? TUTTI_OK : tutti_lanes_wait(comm->lanes, comm->stream->stream, n, ops, reports, &together, &why);
+    const int captured = tutti_lanes_captured(comm->lanes, comm->stream->stream);
+    int together = 0, status = captured < 0 ? captured : TUTTI_OK;
+    if (status == TUTTI_OK && n > 0)
+        status = tutti_lanes_wait(comm->lanes, comm->stream->stream, captured, n, ops, reports, &together, &why);
     for (int i = at; i < count && status == TUTTI_OK; i++) {
         if (of[i] && of[i]->comm == comm && of[i]->packed.scratch && !of[i]->send)
             status = move_packed(comm, TUTTI_UNPACK, &of[i]->packed);
@@ -333,7 +346,7 @@ static int wait_some(const char *name, int count, MPI_Request requests[], struct
         return status == TUTTI_ERR_UNAVAILABLE
                    ? enqueue_refuse(&args, MPI_ERR_REQUEST, why)
                    : enqueue_refuse(&args, tutti_error_code(status), tutti_status_text(status));
-    const int code = statuses ? wait_report(&args, comm, count, of, at, statuses) : MPI_SUCCESS;
+    const int code = statuses ? wait_report(&args, comm, captured, count, of, at, statuses) : MPI_SUCCESS;
     for (int i = at; i < count; i++) {
         if (of[i] && of[i]->comm == comm)
             wait_end(&requests[i], &of[i]);
@@ -350,6 +363,10 @@ static int find_all(const char *name, int count, const MPI_Request requests[], M
         of[i] = requests[i] == tutti_handles.no_request ? NULL : tutti_enqueued_find(requests[i]);
         if (requests[i] != tutti_handles.no_request && !of[i]) {
             tutti_error("%s: request %d was not made by MPIX_Isend_enqueue or MPIX_Irecv_enqueue", name, i);
+            return tutti_fail_self(MPI_ERR_REQUEST);
+        }
+        if (of[i] && !of[i]->comm && (of[i]->lost || (statuses && !of[i]->send))) {
+            tutti_error("%s: the communicator of request %d has been freed: wait for its messages before", name, i);
             return tutti_fail_self(MPI_ERR_REQUEST);
         }
         if (statuses && (!of[i] || of[i]->send))
@@ -375,7 +392,9 @@ static int wait_all(const char *name, int count, MPI_Request requests[], MPI_Sta
     }
     int code = of && ops ? find_all(name, count, requests, statuses, of) : tutti_fail_self(MPI_ERR_NO_MEM);
     for (int i = 0; i < count && code == MPI_SUCCESS; i++) {
-        if (of[i])
+        if (of[i] && !of[i]->comm)
+            wait_end(&requests[i], &of[i]);
+        else if (of[i])
             code = wait_some(name, count, requests, of, ops, i, statuses);
     }
     if (of != few)

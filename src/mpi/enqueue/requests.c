@@ -57,6 +57,19 @@ struct tutti_enqueued *tutti_enqueued_find(MPI_Request handle)
     return entry;
 }
 
+void tutti_enqueued_leave(MPI_Comm comm)
+{
+    pthread_mutex_lock(&lock);
+    for (struct tutti_enqueued *entry = entries; entry; entry = entry->hh.next) {
+        if (!entry->comm || entry->comm->handle != comm)
+            continue;
+        entry->comm = NULL;
+        entry->lost = !entry->send && (entry->packed.scratch || entry->packed.landing || entry->far);
+        entry->packed.scratch = NULL; /* the lanes free it */
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 void tutti_enqueued_end(struct tutti_enqueued *entry)
 {
     pthread_mutex_lock(&lock);

@@ -22,7 +22,8 @@ struct tutti_enqueued_packed {
 
 struct tutti_enqueued {
     MPI_Request handle;
-    struct tutti_comm *comm;
+    struct tutti_comm *comm; /* NULL: it has been freed; lost: before the elements were unpacked */
+    int lost;
     int op;    /* 0: a message of MPI_PROC_NULL, or between nodes */
     void *far; /* of a message between nodes, for the proxy's wait() */
     int send, peer, tag;
@@ -34,6 +35,8 @@ struct tutti_enqueued {
 struct tutti_enqueued *tutti_enqueued_new(struct tutti_comm *comm, int send, int peer, int tag);
 /* NULL: the request is of another call. */
 struct tutti_enqueued *tutti_enqueued_find(MPI_Request handle);
+/* The communicator is about to be freed, and its messages are complete: a wait has nothing to wait for. */
+void tutti_enqueued_leave(MPI_Comm comm);
 /* Frees the request and what its message has taken. */
 void tutti_enqueued_end(struct tutti_enqueued *entry);
 

@@ -58,11 +58,10 @@ static void batch_write(void *with)
         free(batch);
 }
 
-int tutti_enqueue_statuses(struct tutti_comm *comm, int n, const struct tutti_enqueued_status statuses[])
+int tutti_enqueue_statuses(struct tutti_comm *comm, int captured, int n, const struct tutti_enqueued_status statuses[])
 {
     const struct tutti_device *device = tutti_door.device;
     struct tutti_stream *stream = comm->stream->stream;
-    const int captured = device->stream.capturing(stream);
     if (captured < 0)
         return captured;
     struct batch *batch = malloc(sizeof *batch + (size_t)n * sizeof *statuses);

@@ -21,7 +21,8 @@ void tutti_enqueue_status_set(MPI_Status *status, int source, int tag, size_t by
 void tutti_enqueue_status_empty(MPI_Status *status);
 
 /* Local. Later work of the communicator's stream finds these statuses written. The list is copied; the statuses are the
- * program's, and of a capture are written at every launch of the graph. A status. */
-int tutti_enqueue_statuses(struct tutti_comm *comm, int n, const struct tutti_enqueued_status statuses[]);
+ * program's, and of a capture are written at every launch of the graph. captured: of tutti_lanes_captured(). A status.
+ */
+int tutti_enqueue_statuses(struct tutti_comm *comm, int captured, int n, const struct tutti_enqueued_status statuses[]);
 
 #endif

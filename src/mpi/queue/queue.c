@@ -252,8 +252,11 @@ static int queue_start(struct tutti_mpix_queue *queue, int count, struct tutti_m
         bytes += handles[i]->start.bytes;
     }
     int status = queue_pack(queue, TUTTI_PACK, n, work->of, work->jobs);
+    const int captured = status == TUTTI_OK && n > 0 ? tutti_lanes_captured(queue->lanes, queue->stream) : 0;
     if (status == TUTTI_OK && n > 0)
-        status = tutti_lanes_start_matched(queue->lanes, queue->stream, n, work->matches, work->ops, why);
+        status = captured < 0 ? captured
+                              : tutti_lanes_start_matched(queue->lanes, queue->stream, captured, n, work->matches,
+                                                          work->ops, why);
     for (int i = 0; i < n && status == TUTTI_OK; i++) {
         work->of[i]->op = work->ops[i];
         if (!work->of[i]->watched || work->of[i]->queue != queue)
@@ -330,8 +333,10 @@ static int queue_wait(const char *name, struct tutti_mpix_queue *queue, struct t
         work.ops[n++] = request->op;
     }
     tutti_inside++;
-    int together = 0;
-    int status = n == 0 ? TUTTI_OK : tutti_lanes_wait(queue->lanes, queue->stream, n, work.ops, 0, &together, &why);
+    const int captured = n == 0 ? 0 : tutti_lanes_captured(queue->lanes, queue->stream);
+    int together = 0, status = captured < 0 ? captured : TUTTI_OK;
+    if (status == TUTTI_OK && n > 0)
+        status = tutti_lanes_wait(queue->lanes, queue->stream, captured, n, work.ops, 0, &together, &why);
     if (status == TUTTI_OK) {
         const int waited = queue_end(queue, only);
         status = queue_pack(queue, TUTTI_UNPACK, n, work.of, work.jobs);

@@ -52,12 +52,17 @@ static void group_fill(struct tutti_lanes *lanes, struct tutti_lane_args *args)
 
 int tutti_lanes_flush(struct tutti_lanes *lanes, struct tutti_stream *stream, const char **why)
 {
+    if (lanes->gathered == 0)
+        return TUTTI_OK;
+    const int captured = tutti_lanes_captured(lanes, stream);
+    return captured < 0 ? captured : tutti_lanes_flush_known(lanes, stream, captured, why);
+}
+
+int tutti_lanes_flush_known(struct tutti_lanes *lanes, struct tutti_stream *stream, int captured, const char **why)
+{
     struct tutti_lane_args args;
     if (lanes->gathered == 0)
         return TUTTI_OK;
-    const int captured = tutti_lanes_capture(lanes, stream);
-    if (captured < 0 || lanes->gathered == 0) /* of a capture that was given up */
-        return captured < 0 ? captured : TUTTI_OK;
     if (captured != lanes->gathered_captured) {
         *why = why_gathered;
         return TUTTI_ERR_UNAVAILABLE;

@@ -85,10 +85,18 @@ int tutti_lanes_fork(struct tutti_lanes *lanes, struct tutti_stream *stream, int
     return tutti_lanes_launch(lanes, lanes->beside.stream, &args);
 }
 
-int tutti_lanes_capture(struct tutti_lanes *lanes, struct tutti_stream *stream)
+int tutti_lanes_captured(struct tutti_lanes *lanes, struct tutti_stream *stream)
 {
-    const int captured = lanes->team->device->stream.capturing(stream);
-    if (captured == 0 && (lanes->forked || lanes->captured)) {
+    const struct tutti_device *device = lanes->team->device;
+    const int captured = device->stream.capturing(stream);
+    int given_up = captured == 0 && (lanes->forked || lanes->captured);
+    if (captured == 1 && lanes->forked) { /* the stream beside it takes part in the same capture, or that has ended */
+        const int beside = device->stream.capturing(lanes->beside.stream);
+        if (beside < 0)
+            return beside;
+        given_up = beside == 0;
+    }
+    if (given_up) {
         lanes->forked = lanes->captured = 0;
         lanes->gathered = lanes->gathered_captured ? 0 : lanes->gathered;
         tutti_lanes_scratch_forget(lanes);

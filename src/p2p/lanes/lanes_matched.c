@@ -58,11 +58,10 @@ static int lanes_post(struct tutti_lanes *lanes, struct tutti_stream *stream, in
     return tutti_lanes_launch(lanes, stream, &args);
 }
 
-int tutti_lanes_start_matched(struct tutti_lanes *lanes, struct tutti_stream *stream, int n,
+int tutti_lanes_start_matched(struct tutti_lanes *lanes, struct tutti_stream *stream, int captured, int n,
                               const struct tutti_lane_match matches[], int ops[], const char **why)
 {
-    const int captured = tutti_lanes_capture(lanes, stream);
-    int taken = 0, sends = 0, status = captured < 0 ? captured : tutti_team_fault(lanes->team);
+    int taken = 0, sends = 0, status = tutti_team_fault(lanes->team);
     if (status != TUTTI_OK)
         return status;
     for (; taken < n && (ops[taken] = tutti_lanes_take_op(lanes, captured)) != 0; taken++)

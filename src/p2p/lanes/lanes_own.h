@@ -33,13 +33,18 @@ struct tutti_lanes {
 
 /* lanes_tags.c. All local. */
 
-/* What a call does with a lane: `change` is added to its count of messages; stays: it keeps its tag. */
+/* What a call does with a lane: `change` is added to its count of messages; stays: it keeps its tag. TUTTI_LANES_ASK:
+ * it does if `stream` is captured; the driver is asked unless the lane keeps its tag anyway, and `stays` is its answer.
+ */
 struct tutti_lane_use {
     int change, stays;
+    struct tutti_stream *stream;
 };
 /* *lane: the lane of the message's tag; -1 if all lanes have other tags that are in use. A status. */
-int tutti_lanes_find(struct tutti_lanes *lanes, const struct tutti_lane_message *message,
-                     const struct tutti_lane_use *use, int *lane);
+int tutti_lanes_find(struct tutti_lanes *lanes, const struct tutti_lane_message *message, struct tutti_lane_use *use,
+                     int *lane);
+/* 1 if a message from `source` may have this tag later, though no lane has it now. */
+int tutti_lanes_frees(const struct tutti_lanes *lanes, int source);
 /* All lanes of messages from this source keep their tags from now on. A status. */
 int tutti_lanes_keep_tags(struct tutti_lanes *lanes, int source);
 /* The message of these args, which was counted, is not put into the stream. */
@@ -59,8 +64,6 @@ unsigned tutti_lanes_blocks_most(const struct tutti_lanes *lanes, size_t wanted)
 void tutti_lanes_start_moves(const struct tutti_lanes *lanes, struct tutti_lane_args *args, uint64_t bytes,
                              size_t wanted);
 int tutti_lanes_launch(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_args *args);
-/* Whether the stream is captured. What a capture left behind that was given up is forgotten. */
-int tutti_lanes_capture(struct tutti_lanes *lanes, struct tutti_stream *stream);
 /* An operation that is free, of those for captures or of the others; 0: none is. */
 int tutti_lanes_take_op(struct tutti_lanes *lanes, int captured);
 void tutti_lanes_give_op(struct tutti_lanes *lanes, int op);
@@ -68,7 +71,9 @@ extern const char tutti_lanes_why_open[]; /* no operation is free */
 /* lanes_scratch.c. A capture was given up: what it has taken is free. */
 void tutti_lanes_scratch_forget(struct tutti_lanes *lanes);
 void tutti_lanes_scratch_close(struct tutti_lanes *lanes, int alive);
-/* lanes_group.c. 1: the message that `args` describe waits for its launch, with the others of a group. */
+/* lanes_group.c. tutti_lanes_flush() of a call that knows whether the stream is captured. */
+int tutti_lanes_flush_known(struct tutti_lanes *lanes, struct tutti_stream *stream, int captured, const char **why);
+/* 1: the message that `args` describe waits for its launch, with the others of a group. */
 int tutti_lanes_gather(struct tutti_lanes *lanes, const struct tutti_lane_args *args, int captured);
 /* 1: these operations are all that wait for a launch, which has been made and waits for them; *status is its own. */
 int tutti_lanes_group(struct tutti_lanes *lanes, struct tutti_stream *stream, int n, const int ops[], int reports,

@@ -23,11 +23,11 @@ static const char why_capture[] = "the request was made by a call that was captu
                                   "not, or the other way round: make both in one capture";
 
 /* What a receive from any source or with any tag accepts. From any source with one tag, each source has a lane for it,
- * unless all lanes of that source have other tags: then it sends none with this one. A status. */
+ * unless all lanes of that source keep other tags: then it sends none with this one. A status. */
 static int lanes_accept(struct tutti_lanes *lanes, const struct tutti_lane_message *message,
                         struct tutti_lane_args *args)
 {
-    const struct tutti_lane_use stays = {.stays = 1};
+    struct tutti_lane_use stays = {.stays = 1};
     struct tutti_lane_message one = *message;
     int some = 0, status = TUTTI_OK;
     memset(args->accepts, TUTTI_LANE_NONE, sizeof args->accepts);
@@ -37,6 +37,8 @@ static int lanes_accept(struct tutti_lanes *lanes, const struct tutti_lane_messa
             continue;
         status = message->tag == TUTTI_LANES_ANY ? tutti_lanes_keep_tags(lanes, one.peer)
                                                  : tutti_lanes_find(lanes, &one, &stays, &lane);
+        if (status == TUTTI_OK && lane < 0 && tutti_lanes_frees(lanes, one.peer))
+            return TUTTI_ERR_UNAVAILABLE;
         args->accepts[one.peer] = lane < 0 ? TUTTI_LANE_NONE : (unsigned char)lane;
         some |= lane >= 0;
     }
@@ -44,10 +46,10 @@ static int lanes_accept(struct tutti_lanes *lanes, const struct tutti_lane_messa
 }
 
 /* Peer and lane of the message, or what a receive accepts. TUTTI_ERR_UNAVAILABLE: no lane is left. */
-static int lanes_name(struct tutti_lanes *lanes, const struct tutti_lane_message *message, int captured,
+static int lanes_name(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_message *message,
                       struct tutti_lane_args *args)
 {
-    const struct tutti_lane_use use = {message->send ? 1 : -1, captured};
+    struct tutti_lane_use use = {message->send ? 1 : -1, message->captured, stream};
     int lane;
     args->any = message->peer == TUTTI_LANES_ANY || message->tag == TUTTI_LANES_ANY;
     args->peer = message->peer == TUTTI_LANES_ANY ? TUTTI_LANE_ANY_PEER : (uint32_t)message->peer;
@@ -59,8 +61,8 @@ static int lanes_name(struct tutti_lanes *lanes, const struct tutti_lane_message
 }
 
 /* The args of a launch that posts the message. A status. */
-static int lanes_describe(struct tutti_lanes *lanes, const struct tutti_lane_message *message, int captured,
-                          struct tutti_lane_args *args, const char **why)
+static int lanes_describe(struct tutti_lanes *lanes, struct tutti_stream *stream,
+                          const struct tutti_lane_message *message, struct tutti_lane_args *args, const char **why)
 {
     int status = tutti_team_fault(lanes->team);
     if (status == TUTTI_OK && lanes->team->state != TUTTI_TEAM_OPEN)
@@ -72,7 +74,7 @@ static int lanes_describe(struct tutti_lanes *lanes, const struct tutti_lane_mes
     args->buffer = message->buffer;
     args->bytes = message->bytes;
     args->awaited = 1;
-    status = lanes_name(lanes, message, captured, args);
+    status = lanes_name(lanes, stream, message, args);
     if (status == TUTTI_ERR_UNAVAILABLE)
         *why = why_tags;
     return status;
@@ -91,10 +93,10 @@ int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const
                    const char **why)
 {
     struct tutti_lane_args args;
-    const int captured = lanes->team->device->stream.capturing(stream);
-    int status = captured < 0 ? captured : tutti_lanes_flush(lanes, stream, why);
+    int status = message->captured == TUTTI_LANES_ASK ? tutti_lanes_flush(lanes, stream, why)
+                                                      : tutti_lanes_flush_known(lanes, stream, message->captured, why);
     if (status == TUTTI_OK)
-        status = lanes_describe(lanes, message, captured, &args, why);
+        status = lanes_describe(lanes, stream, message, &args, why);
     if (status != TUTTI_OK)
         return status;
     args.what = TUTTI_LANE_DO;
@@ -137,15 +139,14 @@ int tutti_lanes_start(struct tutti_lanes *lanes, struct tutti_stream *stream, co
                       int *op, const char **why)
 {
     struct tutti_lane_args args;
-    int status, captured = tutti_lanes_capture(lanes, stream);
-    if (captured < 0)
-        return captured;
+    const int captured = message->captured;
+    int status;
     *op = tutti_lanes_take_op(lanes, captured);
     if (*op == 0) {
         *why = tutti_lanes_why_open;
         return TUTTI_ERR_UNAVAILABLE;
     }
-    if ((status = lanes_describe(lanes, message, captured, &args, why)) != TUTTI_OK) {
+    if ((status = lanes_describe(lanes, stream, message, &args, why)) != TUTTI_OK) {
         tutti_lanes_give_op(lanes, *op);
         return status;
     }
@@ -157,7 +158,7 @@ int tutti_lanes_start(struct tutti_lanes *lanes, struct tutti_stream *stream, co
     args.await[0] = (uint16_t)*op;
     if (tutti_lanes_gather(lanes, &args, captured))
         return TUTTI_OK;
-    if ((status = tutti_lanes_flush(lanes, stream, why)) != TUTTI_OK) {
+    if ((status = tutti_lanes_flush_known(lanes, stream, captured, why)) != TUTTI_OK) {
         tutti_lanes_uncount(lanes, &args);
         tutti_lanes_give_op(lanes, *op);
         lanes->captured -= captured;
@@ -168,10 +169,10 @@ int tutti_lanes_start(struct tutti_lanes *lanes, struct tutti_stream *stream, co
     return status == TUTTI_OK && !lanes->forked ? tutti_lanes_fork(lanes, stream, captured) : status;
 }
 
-int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int n, const int ops[], int reports,
-                     int *together, const char **why)
+int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int captured, int n, const int ops[],
+                     int reports, int *together, const char **why)
 {
-    int captured = tutti_lanes_capture(lanes, stream), status = captured < 0 ? captured : tutti_team_fault(lanes->team);
+    int status = tutti_team_fault(lanes->team);
     struct tutti_lane_args args;
     for (int i = 0; i < n && status == TUTTI_OK; i++) {
         if ((ops[i] >= TUTTI_LANE_EAGER) != captured) {
@@ -181,7 +182,7 @@ int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int
     }
     *together = status == TUTTI_OK && tutti_lanes_group(lanes, stream, n, ops, reports, &status);
     if (status == TUTTI_OK && !*together)
-        status = tutti_lanes_flush(lanes, stream, why);
+        status = tutti_lanes_flush_known(lanes, stream, captured, why);
     for (int at = 0; at < n && status == TUTTI_OK && !*together; at += TUTTI_LANE_AWAITED) {
         size_t wanted = 0;
         tutti_lanes_fill(lanes, &args);

@@ -40,12 +40,9 @@ static struct tutti_lanes_scratch *scratch_new(struct tutti_lanes *lanes, size_t
     return made;
 }
 
-int tutti_lanes_scratch_take(struct tutti_lanes *lanes, struct tutti_stream *stream, size_t bytes,
-                             struct tutti_lanes_scratch **out, void **memory)
+int tutti_lanes_scratch_take(struct tutti_lanes *lanes, int captured, size_t bytes, struct tutti_lanes_scratch **out,
+                             void **memory)
 {
-    const int captured = tutti_lanes_capture(lanes, stream);
-    if (captured < 0)
-        return captured;
     struct tutti_lanes_scratch *one = scratch_find(lanes, bytes, captured);
     if (!one && captured)
         one = scratch_find(lanes, bytes, 0);

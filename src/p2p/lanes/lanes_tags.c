@@ -34,20 +34,35 @@ static struct tag_table *table_of(const struct tutti_lanes *lanes, int receiver,
 static uint64_t tag_counted(uint64_t word, uint32_t tag, const struct tutti_lane_use *use)
 {
     const uint64_t count = (word + (uint64_t)use->change * one_message) & count_of;
-    return tag | count | (word & tag_stays) | (use->stays ? tag_stays : 0);
+    return tag | count | (word & tag_stays) | (use->stays == 1 ? tag_stays : 0);
 }
 
-/* The lane that has this tag, with one more message; -1: none has. */
-static int lane_with(struct tag_table *table, uint32_t tag, const struct tutti_lane_use *use)
+/* TUTTI_LANES_ASK becomes the answer. A status. */
+static int use_ask(struct tutti_lanes *lanes, struct tutti_lane_use *use)
 {
-    for (int lane = 0; lane < TUTTI_LANES; lane++) {
-        uint64_t word = atomic_load_explicit(&table->lane[lane], memory_order_acquire);
+    if (use->stays != TUTTI_LANES_ASK)
+        return TUTTI_OK;
+    const int captured = tutti_lanes_captured(lanes, use->stream);
+    use->stays = captured < 0 ? TUTTI_LANES_ASK : captured;
+    return captured < 0 ? captured : TUTTI_OK;
+}
+
+/* *lane: the lane that has this tag, with one more message; -1: none has. A status. */
+static int lane_with(struct tutti_lanes *lanes, struct tag_table *table, uint32_t tag, struct tutti_lane_use *use,
+                     int *lane)
+{
+    int status;
+    for (*lane = 0; *lane < TUTTI_LANES; ++*lane) {
+        uint64_t word = atomic_load_explicit(&table->lane[*lane], memory_order_acquire);
         while ((uint32_t)word == tag) {
-            if (atomic_compare_exchange_weak(&table->lane[lane], &word, tag_counted(word, tag, use)))
-                return lane;
+            if (!(word & tag_stays) && (status = use_ask(lanes, use)) != TUTTI_OK)
+                return status;
+            if (atomic_compare_exchange_weak(&table->lane[*lane], &word, tag_counted(word, tag, use)))
+                return TUTTI_OK;
         }
     }
-    return -1;
+    *lane = -1;
+    return TUTTI_OK;
 }
 
 /* Gives the tag a lane among these that is free, or whose tag is not in use; -1: all are in use. */
@@ -81,19 +96,19 @@ static int table_lock(struct tutti_lanes *lanes, struct tag_table *table)
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(lanes->team, status);
 }
 
-int tutti_lanes_find(struct tutti_lanes *lanes, const struct tutti_lane_message *message,
-                     const struct tutti_lane_use *use, int *lane)
+int tutti_lanes_find(struct tutti_lanes *lanes, const struct tutti_lane_message *message, struct tutti_lane_use *use,
+                     int *lane)
 {
     const int rank = lanes->team->rank, receiver = message->send ? message->peer : rank;
     struct tag_table *const table = table_of(lanes, receiver, message->send ? rank : message->peer);
     const uint32_t tag = (uint32_t)message->tag + 1;
-    if ((*lane = lane_with(table, tag, use)) >= 0)
-        return TUTTI_OK;
-    const int status = table_lock(lanes, table);
-    if (status != TUTTI_OK)
+    int status = lane_with(lanes, table, tag, use, lane);
+    if (status == TUTTI_OK && *lane < 0 && (status = use_ask(lanes, use)) == TUTTI_OK)
+        status = table_lock(lanes, table);
+    if (status != TUTTI_OK || *lane >= 0)
         return status;
-    *lane = lane_with(table, tag, use); /* the other rank has claimed it meanwhile */
-    if (*lane < 0)                      /* the first lanes have the largest rings */
+    (void)lane_with(lanes, table, tag, use, lane); /* the other rank has claimed it meanwhile */
+    if (*lane < 0)                                 /* the first lanes have the largest rings */
         *lane = lane_claim(table, 0, LARGE_LANES, 0, tag, use);
     if (*lane < 0)
         *lane = lane_claim(table, 0, LARGE_LANES, 1, tag, use);
@@ -103,6 +118,17 @@ int tutti_lanes_find(struct tutti_lanes *lanes, const struct tutti_lane_message 
         *lane = lane_claim(table, LARGE_LANES, TUTTI_LANES, 1, tag, use);
     atomic_store(&table->locked, 0);
     return TUTTI_OK;
+}
+
+int tutti_lanes_frees(const struct tutti_lanes *lanes, int source)
+{
+    const struct tag_table *const table = table_of(lanes, lanes->team->rank, source);
+    int frees = 0;
+    for (int lane = 0; lane < TUTTI_LANES; lane++) {
+        const uint64_t word = atomic_load_explicit(&table->lane[lane], memory_order_acquire);
+        frees |= (uint32_t)word == 0 || (!(word & tag_stays) && !atomic_load(&table->stays));
+    }
+    return frees;
 }
 
 int tutti_lanes_keep_tags(struct tutti_lanes *lanes, int source)

@@ -174,7 +174,8 @@ static void tags(void)
         check_contents(m.memory + MESSAGES_MOST + i * BYTES, i + 1000 * (unsigned)from, BYTES, "tags out of order");
 }
 
-/* Each round has tags of its own, far more than there are lanes. Some are received late, and rounds overlap. */
+/* Each round has tags of its own, far more than there are lanes. Some are received late, and rounds overlap: hosts
+ * meet, so that no rank uses 64 tags before its neighbour has received some, and streams do not. */
 static void many_tags(void)
 {
     enum { ROUNDS = 60, TAGS = 12, BYTES = 5000, HALF = 2 * TAGS * BYTES };
@@ -183,6 +184,8 @@ static void many_tags(void)
     for (int round = 0; round < ROUNDS; round++) {
         const int first = round % 7 == 6 ? 3 * TAGS : round * TAGS;
         char *const out = m.memory + round % 2 * HALF;
+        if (round % 2)
+            MPI_Barrier(MPI_COMM_WORLD);
         for (int i = 0; i < TAGS; i++)
             put_contents(out + i * BYTES, (unsigned)(round * TAGS + i + 1000 * kit_rank), BYTES);
         MPI_Request request[TAGS];

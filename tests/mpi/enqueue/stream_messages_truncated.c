@@ -68,6 +68,35 @@ static int is(int error, int class)
     return error != MPI_SUCCESS && kit_class(error) == class;
 }
 
+/* A communicator that is freed has completed its messages; their waits may come later. */
+static void freed_before_waits(struct messages *m)
+{
+    MPI_Comm comm;
+    MPI_Request request[3];
+    MPI_Status status;
+    MPI_Datatype gaps;
+    unsigned char host[64], got[64];
+    for (int i = 0; i < 64; i++)
+        host[i] = (unsigned char)(i + kit_rank);
+    MPI_Type_vector(4, 1, 2, MPI_INT, &gaps);
+    MPI_Type_commit(&gaps);
+    FINE(MPIX_Stream_comm_create(MPI_COMM_WORLD, m->mpix, &comm));
+    CHECK(tutti_copy(m->memory, host, sizeof host) == 0, "contents");
+    FINE(MPIX_Irecv_enqueue(m->memory + 1000, 64, MPI_BYTE, kit_rank, 1, comm, &request[0]));
+    FINE(MPIX_Irecv_enqueue(m->memory + 2000, 1, gaps, kit_rank, 2, comm, &request[1]));
+    FINE(MPIX_Isend_enqueue(m->memory, 64, MPI_BYTE, kit_rank, 1, comm, &request[2]));
+    FINE(MPIX_Send_enqueue(m->memory, 4, MPI_INT, kit_rank, 2, comm));
+    FINE(MPI_Comm_free(&comm));
+    CHECK(tutti_copy(got, m->memory + 1000, sizeof got) == 0 && memcmp(got, host, sizeof got) == 0,
+          "a communicator was freed before its message had arrived");
+    CHECK(is(MPIX_Wait_enqueue(&request[1], MPI_STATUS_IGNORE), MPI_ERR_REQUEST), "elements that are not unpacked");
+    CHECK(is(MPIX_Wait_enqueue(&request[0], &status), MPI_ERR_REQUEST), "a status of a communicator that is freed");
+    request[1] = MPI_REQUEST_NULL;
+    FINE(MPIX_Waitall_enqueue(3, request, MPI_STATUSES_IGNORE));
+    CHECK(request[0] == MPI_REQUEST_NULL && request[2] == MPI_REQUEST_NULL, "a request is left");
+    MPI_Type_free(&gaps);
+}
+
 void messages_errors(struct messages *m)
 {
     MPI_Datatype gaps;
@@ -107,8 +136,12 @@ void messages_errors(struct messages *m)
         FINE(MPIX_Isend_enqueue(m->memory, 1, MPI_BYTE, kit_rank, 1000 + i, m->comm, &open[i]));
     CHECK(is(MPIX_Send_enqueue(m->memory, 1, MPI_BYTE, kit_rank, 64, m->comm), MPI_ERR_UNSUPPORTED_OPERATION),
           "a 65th tag beside 64 that are in use");
+    CHECK(is(MPIX_Irecv_enqueue(m->memory, 1, MPI_BYTE, MPI_ANY_SOURCE, 64, m->comm, &request),
+             MPI_ERR_UNSUPPORTED_OPERATION),
+          "from any source, one of which has 64 other tags in use");
     for (int i = 0; i < 64; i++)
         FINE(MPIX_Recv_enqueue(m->memory + 100, 1, MPI_BYTE, kit_rank, 1000 + i, m->comm, MPI_STATUS_IGNORE));
     FINE(MPIX_Waitall_enqueue(64, open, MPI_STATUSES_IGNORE));
     CHECK(tutti_stream_sync(m->stream) == 0, "the stream");
+    freed_before_waits(m);
 }
