@@ -10,7 +10,10 @@ try() { # expected status, expected text, text of a header
     local output status=0
     printf '%s\n' "$3" >"$house/include/tutti/a.h"
     output=$("$python" -B -S "$here/public.py" "$house") || status=$?
-    [ "$status" -eq "$1" ] && [[ $output = *"$2"* ]] || { echo "status $status, not $1 with \"$2\": $output: $3"; exit 1; }
+    if [ "$status" -ne "$1" ] || [[ $output != *"$2"* ]]; then
+        echo "status $status, not $1 with \"$2\": $output: $3"
+        exit 1
+    fi
 }
 try 0 '2 calls' $'/* Head. */\n\n/* Local. It adds. */\nTUTTI_API int tutti_add(int a);\nTUTTI_API int tutti_more(int a,\n                         int b);'
 try 0 '1 calls' $'/* Head. All calls are local. */\n\n/* It adds. */\nTUTTI_API int tutti_add(int a);'
