@@ -17,13 +17,12 @@ if(NOT TUTTI_SCDOC)
   message(STATUS "scdoc was not found: manual pages are left out")
   return()
 endif()
-file(GLOB man_sources CONFIGURE_DEPENDS ${scripts}/man/*.awk)
+file(GLOB man_sources CONFIGURE_DEPENDS ${scripts}/man/*.awk ${PROJECT_SOURCE_DIR}/include/tutti/mpix*)
 set(man ${CMAKE_BINARY_DIR}/share/man)
 add_custom_command(OUTPUT ${man}.made
                    COMMAND ${scripts}/man.sh $<TARGET_FILE:tutti-command> ${PROJECT_SOURCE_DIR} ${PROJECT_VERSION} ${man}
                    COMMAND ${CMAKE_COMMAND} -E touch ${man}.made
-                   DEPENDS tutti-command ${scripts}/man.sh ${man_sources} ${PROJECT_SOURCE_DIR}/include/tutti/mpix.h
-                           ${PROJECT_SOURCE_DIR}/include/tutti/mpix_queue.h ${PROJECT_SOURCE_DIR}/include/tutti/mpix_queue.def
+                   DEPENDS tutti-command ${scripts}/man.sh ${man_sources}
                            ${PROJECT_SOURCE_DIR}/include/tutti/shmem.h VERBATIM)
 add_custom_target(tutti-man ALL DEPENDS ${man}.made)
 install(DIRECTORY ${man}/ DESTINATION ${CMAKE_INSTALL_MANDIR})

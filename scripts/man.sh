@@ -30,8 +30,13 @@ while IFS=: read -r call text; do
     command_page "tutti-energy-${call//_/-}" "${text}" "*tutti-energy*(1), *tutti*(1)" energy "$call"
 done < <("$tutti" energy --help | listed)
 awk -f "$here/scdoc.awk" -f "$here/header.awk" -v pages=mpix -v folder="$work" -v version="$version" "$sources/include/tutti/mpix.h"
-awk -f "$here/scdoc.awk" -f "$here/header.awk" -v pages=queue -v folder="$work" -v version="$version" \
-    "$sources"/include/tutti/mpix_queue.{h,def}
+# group_page ABOUT HEADER...: one page for the calls of a header that mpix.h includes
+group_page() {
+    awk -f "$here/scdoc.awk" -f "$here/header.awk" -v pages=group -v about="$1" -v folder="$work" -v version="$version" "${@:2}"
+}
+group_page "queues of persistent messages in stream order" "$sources"/include/tutti/mpix_queue.{h,def}
+group_page "partitioned collectives" "$sources"/include/tutti/mpix_pcoll.{h,def}
+group_page "partitioned requests in kernels" "$sources/include/tutti/mpix_prequest.h"
 awk -f "$here/scdoc.awk" -f "$here/header.awk" -v pages=tshmem -v folder="$work" -v version="$version" "$sources/include/tutti/shmem.h"
 
 rm -rf "$out"

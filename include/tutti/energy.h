@@ -62,10 +62,10 @@ struct tutti_energy_figure {
     char reason[256]; /* why joules is NAN; otherwise empty */
 };
 
-/* Starts reading. options may be NULL. The meter is freed by tutti_energy_close(). */
+/* Starts reading. options may be NULL. tutti_energy_close() frees the meter; NULL: it does nothing. */
 TUTTI_API int tutti_energy_open(const struct tutti_energy_options *options, struct tutti_energy **out);
 TUTTI_API void tutti_energy_close(struct tutti_energy *meter);
-/* Number of sources, the unavailable ones among them. */
+/* Number of sources, the unavailable ones among them; and a description of source 0 to that number - 1. */
 TUTTI_API int tutti_energy_sources(const struct tutti_energy *meter);
 TUTTI_API int tutti_energy_source(const struct tutti_energy *meter, int source, struct tutti_energy_source *out);
 /* Begins a window. Windows may overlap; 64 may be open. Returns its number, or a negative status. */

@@ -80,8 +80,8 @@ extern "C" {
  * MPI_THREAD_MULTIPLE where the MPI has it. Heaps of TUTTI_SHMEM_HEAP_MB MiB, the same on all PEs; they grow, up to
  * TUTTI_SHMEM_HEAP_MOST_MB. Again, while it is up: counts, and nothing else. */
 TUTTI_API int tshmem_init(void);
-/* As tshmem_init(). *provided: the level that the MPI gives, which may be more or less than `requested`; less is no
- * error. */
+/* Collective, as tshmem_init(). *provided: the level that the MPI gives, which may be more or less than `requested`;
+ * less is no error. */
 TUTTI_API int tshmem_init_thread(int requested, int *provided);
 /* Local. */
 TUTTI_API void tshmem_query_thread(int *provided);
@@ -119,7 +119,7 @@ TUTTI_API void tutti_shmem_start_pes(void);
 TUTTI_API void tutti_shmem_as(const char *call);
 /* Local. Says that libtutti.so is not in front of an MPI; TUTTI_ERR_UNAVAILABLE. */
 TUTTI_API int tutti_shmem_no_front(const char *call);
-/* tshmem_init_comm() with a communicator of Fortran: what its module calls. */
+/* Collective: tshmem_init_comm() with a communicator of Fortran, for Tutti's Fortran module. */
 TUTTI_API int tutti_shmem_init_fortran(int comm);
 /* Local. 1 if the PE exists; where the address is symmetric, too. */
 TSHMEM_CALL int tshmem_pe_accessible(int pe);
@@ -175,18 +175,20 @@ TSHMEM_CALL void tshmem_putmem_signal_nbi(void *dest, const void *source, size_t
                                           uint64_t value, int operation, int pe);
 TSHMEM_CALL void tshmem_signal_set(uint64_t *signal, uint64_t value, int pe);
 TSHMEM_CALL void tshmem_signal_add(uint64_t *signal, uint64_t value, int pe);
-/* Local. The own signal as it is now. */
+/* Local. The signal of this PE as it is now. */
 TSHMEM_CALL uint64_t tshmem_signal_fetch(const uint64_t *signal);
-/* Waits until the own signal compares as said, and returns it. */
+/* Waits for another PE or thread: until this PE's signal compares with `value` as `comparison` (TSHMEM_CMP_...)
+ * demands. Returns the signal. */
 TSHMEM_CALL uint64_t tshmem_signal_wait_until(uint64_t *signal, int comparison, uint64_t value);
 
 /* ---- locks: symmetric, of a PE; zero at first, and left alone by all else ---- */
 
-/* Waits until this PE alone has the lock: PEs get it in the order of their arrival. */
+/* Waits for the PEs before this one: until this PE alone has the lock. PEs get it in the order of their arrival. */
 TUTTI_API void tshmem_set_lock(long *lock);
-/* 0 if this PE has it now, 1 if somebody has it. Does not wait. */
+/* Local. 0 if this PE has the lock now, 1 if a PE has it already. Does not wait. */
 TUTTI_API int tshmem_test_lock(long *lock);
-/* Completes what this PE has put before, as tshmem_quiet(), and passes the lock to the PE that has waited longest. */
+/* Local. Completes what this PE has put before, as tshmem_quiet(), and passes the lock to the PE that has waited
+ * longest. */
 TUTTI_API void tshmem_clear_lock(long *lock);
 
 /* ---- teams ---- */
@@ -197,7 +199,7 @@ TSHMEM_CALL int tshmem_team_n_pes(tshmem_team_t team);
 TUTTI_API int tshmem_team_get_config(tshmem_team_t team, long mask, tshmem_team_config_t *config);
 /* Local. The number in `to` of PE `pe` of `from`; -1 if the PE is not in `to`. */
 TSHMEM_CALL int tshmem_team_translate_pe(tshmem_team_t from, int pe, tshmem_team_t to);
-/* tshmem_ptr() of a PE of the team, as OpenSHMEM 1.6 has it. */
+/* Local. tshmem_ptr() of a PE of the team, as OpenSHMEM 1.6 has it. */
 TSHMEM_HERE void *tshmem_team_ptr(tshmem_team_t team, const void *dest, int pe)
 {
     const int world = tshmem_team_translate_pe(team, pe, TSHMEM_TEAM_WORLD);
@@ -215,7 +217,7 @@ TUTTI_API int tshmem_team_split_2d(tshmem_team_t parent, int xrange, const tshme
                                    tshmem_team_t *yteam);
 /* Collective over `team`, which must not be one of the three teams above. Its contexts end with it. */
 TUTTI_API void tshmem_team_destroy(tshmem_team_t team);
-/* tshmem_team_from_comm() with a communicator of Fortran: what its module calls. */
+/* Collective: tshmem_team_from_comm() with a communicator of Fortran, for Tutti's Fortran module. */
 TUTTI_API int tutti_shmem_team_from_fortran(int comm, tshmem_team_t *made);
 
 /* ---- collectives: dest and source are symmetric and the same on all PEs; 0 or a negative status ---- */
@@ -262,27 +264,30 @@ enum {
     TSHMEM_WAIT_FROM_1 = 16
 };
 
-/* One element, stored or loaded at once where it has 1, 2, 4 or 8 bytes. */
+/* Local. One element, stored or loaded at once if it has 1, 2, 4 or 8 bytes. */
 TSHMEM_CALL void tutti_shmem_p(void *dest, const void *value, size_t bytes, int pe);
 TSHMEM_CALL void tutti_shmem_g(void *value, const void *source, size_t bytes, int pe);
-/* n blocks of `block` elements of `bytes` bytes, whose beginnings lie dst and sst elements apart. */
+/* Local. n blocks of `block` elements of `bytes` bytes, whose beginnings lie dst and sst elements apart. */
 TSHMEM_CALL void tutti_shmem_put_blocks(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t block,
                                         size_t n, size_t bytes, int pe);
 TSHMEM_CALL void tutti_shmem_get_blocks(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t block,
                                         size_t n, size_t bytes, int pe);
-/* operation: enum tshmem_amo, on 4 or 8 bytes. The value before. */
+/* Local. operation: enum tshmem_amo, on 4 or 8 bytes. Returns the value before. */
 TSHMEM_CALL uint64_t tutti_shmem_amo(int operation, void *dest, size_t bytes, uint64_t value, uint64_t compare, int pe);
-/* ANY: an index, of several that hold by turns on the host and the lowest in kernels; SIZE_MAX: none. SOME: how many,
- * and their indices. ALL: 1 or 0. status (may be NULL): words that are not zero there are left out. */
+/* Waits for other PEs or threads, unless `which` has TEST. ANY: an index, of several that hold by turns on the host and
+ * the lowest in kernels; SIZE_MAX: none. SOME: how many, and their indices. ALL: 1 or 0. status (may be NULL): words
+ * that are not zero there are left out. */
 TSHMEM_CALL size_t tutti_shmem_wait(int which, int type, const void *words, size_t n, size_t *indices,
                                     const int *status, int comparison, const void *values);
+/* Collective over the team. n elements of `bytes` bytes of each PE; alltoalls: for each PE, dst and sst elements apart.
+ */
 TSHMEM_CALL int tutti_shmem_broadcast(tshmem_team_t team, void *dest, const void *source, size_t n, size_t bytes,
                                       int root);
 TSHMEM_CALL int tutti_shmem_collect(tshmem_team_t team, void *dest, const void *source, size_t n, size_t bytes);
 TSHMEM_CALL int tutti_shmem_fcollect(tshmem_team_t team, void *dest, const void *source, size_t n, size_t bytes);
 TSHMEM_CALL int tutti_shmem_alltoalls(tshmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
                                       size_t n, size_t bytes);
-/* type, op: enum tshmem_type, tshmem_op. */
+/* Collective over the team. type, op: enum tshmem_type, tshmem_op. */
 TSHMEM_CALL int tutti_shmem_reduce(tshmem_team_t team, void *dest, const void *source, size_t n, int type, int op);
 TSHMEM_CALL int tutti_shmem_reducescatter(tshmem_team_t team, void *dest, const void *source, size_t n, int type,
                                           int op);

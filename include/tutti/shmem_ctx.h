@@ -47,7 +47,8 @@ TSHMEM_CALL void tshmem_ctx_putmem_signal(tshmem_ctx_t ctx, void *dest, const vo
 TSHMEM_CALL void tshmem_ctx_putmem_signal_nbi(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes,
                                               uint64_t *signal, uint64_t value, int operation, int pe);
 
-/* What the typed names are made of. PE of the world; TSHMEM_NO_PE, after an error message, if there is no such PE. */
+/* Local. What the typed names are made of. PE of the world; TSHMEM_NO_PE, after an error message, if there is no such
+ * PE. */
 enum { TSHMEM_NO_PE = -1000000 };
 TSHMEM_CALL int tutti_shmem_ctx_pe(tshmem_ctx_t ctx, int pe);
 #ifdef __cplusplus

@@ -22,7 +22,8 @@ TUTTI_API const char *tutti_status_text(int status);
 /* Name of the device in use: "cuda", "host", or "none". Static. */
 TUTTI_API const char *tutti_device_name(void);
 /* Allocates device memory, 256-byte aligned, on the calling thread's current GPU; freed with tutti_free. With the host
- * device in strict mode the program itself cannot load or store it: use tutti_copy. */
+ * device in strict mode the program itself cannot load or store it: use tutti_copy(). NULL: tutti_free() does nothing.
+ */
 TUTTI_API int tutti_alloc(size_t bytes, void **device);
 TUTTI_API int tutti_free(void *device);
 /* Copies between any two of host and device memory; done on return. */

@@ -1,6 +1,7 @@
 # Pages out of a header, as text for scdoc: awk -f scdoc.awk -f header.awk -v pages=mpix -v folder=OUT -v version=1.0 mpix.h
 # pages=tshmem: tshmem(7), an overview in the header's sections. pages=mpix: tutti-mpix(7), and one page for each call.
-# pages=queue, of mpix_queue.h and mpix_queue.def: one page for all calls, by each of their names.
+# pages=group, of a header that mpix.h includes, and of its list of calls: one page for all calls, by each of their names. about: what it
+# is about.
 
 function open_page(name, section, text) {
     page = folder "/" name "." section ".scd"
@@ -114,7 +115,7 @@ function mpix_close(    i) {
 }
 
 # The page has the name of the first call.
-function queue_call(name, parameters) {
+function group_call(name, parameters) {
     if (first_call == "")
         first_call = name
     else
@@ -176,12 +177,14 @@ inside {
     if (head && pages == "tshmem") {
         print "\n# SYNOPSIS\n\n```\n#include <tutti/shmem.h>\n```\n\nLink with -ltutti-core.\n\n# DESCRIPTION\n" > page
         text_of("")
-    } else if (pages == "mpix" && (head || (n > 5 && said[1] ~ /^Reductions in stream order/))) {
+    } else if (pages == "mpix" && (head || (n > 5 && said[1] ~ /^Collectives in stream order/))) {
         for (i = 1; i <= n; i++)
             overview[++overview_lines] = said[i]
         overview[++overview_lines] = ""
     }
-    if (pages == "queue" && said[1] ~ /^Queues/) {
+    if (pages == "group" && FILENAME ~ /\.h$/ && said[1] !~ /^Part of </) {
+        if (overview_lines)
+            overview[++overview_lines] = ""
         for (i = 1; i <= n; i++)
             overview[++overview_lines] = said[i]
     }
@@ -224,7 +227,7 @@ pages != "tshmem" && (/^TUTTI_MPIX_CALL\(/ || /^static inline int tutti_MPIX_/) 
     if (pages == "mpix")
         mpix_page(name, substr(call, 1, RLENGTH))
     else
-        queue_call(name, substr(call, 1, RLENGTH))
+        group_call(name, substr(call, 1, RLENGTH))
     fresh = 0
     next
 }
@@ -240,9 +243,9 @@ END {
         for (i = 1; i <= n; i++)
             said[i] = overview[i]
         text_of("")
-        print "\n# SEE ALSO\n\n" calls ", *MPIX_Queue_init*(3)" > page
-    } else if (pages == "queue") {
-        open_page(first_call, 3, "queues of persistent messages in stream order")
+        print "\n# SEE ALSO\n\n" calls ", *MPIX\\_Queue\\_init*(3), *MPIX\\_Pbcast\\_init*(3), *MPIX\\_Pbuf\\_prepare*(3)" > page
+    } else if (pages == "group") {
+        open_page(first_call, 3, about)
         print "\n# SYNOPSIS\n\n```\n#include <mpi.h>\n#include <tutti/mpix.h>\n\n" synopsis "```\n\n# DESCRIPTION\n" > page
         n = overview_lines
         for (i = 1; i <= n; i++)

@@ -8,7 +8,7 @@
 struct tutti_elements {
     const struct tutti_plan *plan; /* held by the owner; NULL: only the door can pack and unpack them */
     int64_t count;
-    void *buffer;               /* the base address, as MPI was given it */
+    void *buffer;               /* the base address, as the program passes it */
     int whole;                  /* 1: they are one run of bytes, see tutti_elements_run() */
     int placed;                 /* 1: `places` is known */
     struct tutti_places places; /* where they lie */
@@ -29,12 +29,12 @@ static inline char *tutti_elements_run(const struct tutti_elements *elements)
 /* The lowest byte of the elements, and the end of the highest. They have a plan. */
 void tutti_elements_span(const struct tutti_elements *elements, const char **lowest, const char **end);
 
-/* The caller has just learned what the memory at some address is. Where it is an allocation of a GPU that holds all
- * elements, they are placed, and the device is not asked again. Other memory may change while a message is open, since
- * a program may unregister it: it is looked up when it is needed. They have a plan. */
+/* `memory`: what the device has just reported about an address. If it is an allocation of a GPU that holds all
+ * elements, the elements are placed, and the device is not asked again. Other memory is looked up when it is needed,
+ * since the program may unregister it while a message is open. The elements have a plan. */
 void tutti_elements_place(struct tutti_elements *elements, const struct tutti_memory *memory);
 
-/* Where they lie. The first call looks it up; the buffer must not move afterwards. They have a plan. */
+/* Where the elements lie. The first call looks it up; the buffer must not move afterwards. They have a plan. */
 const struct tutti_places *tutti_elements_places(struct tutti_elements *elements);
 
 /* Bytes [first, first + bytes) of the packed message, to or from `packed`, as one job of a packing launch. */
@@ -51,7 +51,7 @@ static inline struct tutti_pack_job tutti_elements_job(enum tutti_direction dire
                                    .bytes = bytes};
 }
 
-/* Moves these bytes; done on return. Elements in host memory are moved by the calling thread, others as
+/* Packs or unpacks these bytes; done on return. The calling thread moves elements in host memory, others move as
  * tutti_packed_move() does. A status. */
 int tutti_elements_move(enum tutti_direction direction, struct tutti_elements *elements, uint64_t first, uint64_t bytes,
                         void *packed);

@@ -157,13 +157,13 @@ static int direct_fetch(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
         return 0;
     }
     f->state = TUTTI_RNDV_GETTING;
-    struct tutti_endpoint_layout layout = {.plan = NULL};
+    struct tutti_elements theirs = {.plan = NULL};
     int status = f->rndv->layout_bytes > 0
-                     ? tutti_endpoint_layout(f->worker->endpoint, peer, f->rndv, f->held, data, recv->bytes, &layout)
+                     ? tutti_endpoint_elements(f->worker->endpoint, peer, f->rndv, f->held, data, recv->bytes, &theirs)
                      : TUTTI_OK;
-    f->from = layout.plan;
+    f->from = theirs.plan;
     if (status == TUTTI_OK)
-        status = tutti_fetch_move(f, &layout, data, 0, recv->bytes, job);
+        status = tutti_fetch_move(f, &theirs, data, 0, recv->bytes, job);
     f->engines = status == 1 ? tutti_engines_take(f) : TUTTI_ENGINES_NOT;
     if (status == 1)
         return 1;

@@ -88,11 +88,11 @@ void tutti_recv_end(struct tutti_p2p_recv *recv, int status);
 void tutti_fetch_end(struct tutti_p2p_fetch *fetch, int status);
 /* Releases the sender of a message that is too long for the buffer. 0: the rendezvous has moved on: later. */
 int tutti_fetch_drop(struct tutti_p2p_fetch *fetch);
-/* Stores bytes [first, first + bytes) of the message, at `data` in the layout that `layout` describes if it has a
- * plan, otherwise packed. 1: `job` must be run by kernels of fetch->gpu, which reach all of it; TUTTI_OK: the bytes are
+/* Stores bytes [first, first + bytes) of the message: of the sender's elements if they have a plan, otherwise packed
+ * ones at `data`. 1: `job` must be run by kernels of fetch->gpu, which reach all of it; TUTTI_OK: the bytes are
  * stored; negative: a status. */
-int tutti_fetch_move(struct tutti_p2p_fetch *fetch, const struct tutti_endpoint_layout *layout, char *data,
-                     uint64_t first, uint64_t bytes, struct tutti_pack_job *job);
+int tutti_fetch_move(struct tutti_p2p_fetch *fetch, const struct tutti_elements *theirs, char *data, uint64_t first,
+                     uint64_t bytes, struct tutti_pack_job *job);
 /* Stores packed bytes of the host into the program's buffer. Elements without a plan are collected, and unpacked
  * with the last of them. A status. */
 int tutti_recv_store(struct tutti_p2p_recv *recv, char *packed, uint64_t first, uint64_t bytes);

@@ -157,7 +157,7 @@ static enum tutti_reaching find_after_reset(struct tutti_p2p_fetch *f, struct tu
 
 static int packed_fetch(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
 {
-    static const struct tutti_endpoint_layout packed;
+    static const struct tutti_elements packed;
     struct tutti_p2p_recv *recv = f->recv;
     struct tutti_endpoint_run run;
     f->state = TUTTI_RNDV_BOUNCE;

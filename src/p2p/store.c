@@ -89,59 +89,41 @@ int tutti_fetch_is_near(const struct tutti_p2p_fetch *f)
 }
 
 /* 1 if a copy engine can store packed bytes directly into the receiver's buffer. */
-static int is_copied(const struct tutti_p2p_fetch *f, const struct tutti_endpoint_layout *layout)
+static int is_copied(const struct tutti_p2p_fetch *f, const struct tutti_elements *theirs)
 {
     const struct tutti_places *places = &f->recv->elements.places;
-    return f->recv->elements.plan && f->recv->elements.whole && !layout->plan && !places->host && !places->spread;
+    return f->recv->elements.plan && f->recv->elements.whole && !theirs->plan && !places->host && !places->spread;
 }
 
-/* `job` reads bytes [first, first + bytes) of the message from `data` on, in the layout of `layout` if it has a
- * plan, otherwise packed; it stores them in the buffer. */
-static void fill_job(const struct tutti_p2p_fetch *f, const struct tutti_endpoint_layout *layout, char *data,
-                     uint64_t first, uint64_t bytes, struct tutti_pack_job *job)
+/* `job` reads bytes [first, first + bytes) of the message from the sender's elements if they have a plan, otherwise
+ * packed ones from `data` on; it stores them in the buffer. */
+static void fill_job(const struct tutti_p2p_fetch *f, const struct tutti_elements *theirs, char *data, uint64_t first,
+                     uint64_t bytes, struct tutti_pack_job *job)
 {
     const struct tutti_p2p_recv *recv = f->recv;
-    char *to = recv->elements.buffer;
-    *job = (struct tutti_pack_job){.first = first, .bytes = bytes};
-    if (!layout->plan) {
-        job->direction = TUTTI_UNPACK;
-        job->plan = recv->elements.plan;
-        job->count = (uint64_t)recv->elements.count;
-        job->memory = to;
-        job->packed = data;
-        return;
-    }
-    job->plan = layout->plan;
-    job->count = layout->count;
-    job->memory = layout->memory;
-    if (recv->elements.whole) {
-        job->direction = TUTTI_PACK;
-        job->packed = to + recv->elements.plan->true_lower + first;
+    if (!theirs->plan) {
+        *job = tutti_elements_job(TUTTI_UNPACK, &recv->elements, first, bytes, data);
+    } else if (recv->elements.whole) {
+        *job = tutti_elements_job(TUTTI_PACK, theirs, first, bytes, tutti_elements_run(&recv->elements) + first);
     } else {
-        job->direction = TUTTI_RELAYOUT;
+        *job = tutti_elements_job(TUTTI_RELAYOUT, theirs, first, bytes, NULL);
         job->to_plan = recv->elements.plan;
         job->to_count = (recv->bytes + recv->elements.plan->size - 1) / recv->elements.plan->size;
-        job->to = to;
+        job->to = recv->elements.buffer;
     }
 }
 
 /* The same through pinned memory, at once. */
-static int through_host(struct tutti_p2p_fetch *f, const struct tutti_endpoint_layout *layout, char *data,
-                        uint64_t first, uint64_t bytes)
+static int through_host(struct tutti_p2p_fetch *f, const struct tutti_elements *theirs, char *data, uint64_t first,
+                        uint64_t bytes)
 {
     const uint64_t most = f->recv->elements.plan && bytes > THROUGH_HOST ? THROUGH_HOST : bytes;
     struct tutti_bounce *bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, most);
     int status = bounce ? TUTTI_OK : TUTTI_ERR_MEMORY;
     for (uint64_t done = 0; done < bytes && status == TUTTI_OK; done += most) {
         const uint64_t n = bytes - done < most ? bytes - done : most;
-        const struct tutti_pack_job job = {.direction = TUTTI_PACK,
-                                           .plan = layout->plan,
-                                           .count = layout->count,
-                                           .memory = layout->memory,
-                                           .packed = bounce->memory,
-                                           .first = first + done,
-                                           .bytes = n};
-        status = layout->plan ? tutti_pack_now(f->gpu, &job, 1)
+        const struct tutti_pack_job job = tutti_elements_job(TUTTI_PACK, theirs, first + done, n, bounce->memory);
+        status = theirs->plan ? tutti_pack_now(f->gpu, &job, 1)
                               : tutti_device()->memory.copy_now(bounce->memory, data + done, n);
         if (status == TUTTI_OK)
             status = tutti_recv_store(f->recv, bounce->memory, first + done, n);
@@ -150,14 +132,13 @@ static int through_host(struct tutti_p2p_fetch *f, const struct tutti_endpoint_l
     return status;
 }
 
-int tutti_fetch_move(struct tutti_p2p_fetch *f, const struct tutti_endpoint_layout *layout, char *data, uint64_t first,
+int tutti_fetch_move(struct tutti_p2p_fetch *f, const struct tutti_elements *theirs, char *data, uint64_t first,
                      uint64_t bytes, struct tutti_pack_job *job)
 {
-    if (!is_direct(f) && is_copied(f, layout))
-        return tutti_device()->memory.copy_now(
-            (char *)f->recv->elements.buffer + f->recv->elements.plan->true_lower + first, data, bytes);
+    if (!is_direct(f) && is_copied(f, theirs))
+        return tutti_device()->memory.copy_now(tutti_elements_run(&f->recv->elements) + first, data, bytes);
     if (!is_direct(f))
-        return through_host(f, layout, data, first, bytes);
-    fill_job(f, layout, data, first, bytes, job);
+        return through_host(f, theirs, data, first, bytes);
+    fill_job(f, theirs, data, first, bytes, job);
     return 1;
 }

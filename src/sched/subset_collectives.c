@@ -11,7 +11,7 @@
 enum { PIECE = 1 << 30 };
 
 /* One collective: `bytes` from in + r * in_step go to rank r, those of rank r are received at out + r * out_step. */
-struct exchange {
+struct subset_exchange {
     struct tutti_sched *sched;
     struct tutti_transport *transport;
     const char *in;
@@ -29,12 +29,12 @@ struct exchange {
 static void exchange_ended(void *with, uint64_t number, enum tutti_task_end how)
 {
     (void)number;
-    ((struct exchange *)with)->lost |= how == TUTTI_TASK_LOST;
+    ((struct subset_exchange *)with)->lost |= how == TUTTI_TASK_LOST;
 }
 
 static const struct tutti_task_hooks exchange_hooks = {.ended = exchange_ended};
 
-static void exchange_free(struct exchange *x)
+static void exchange_free(struct subset_exchange *x)
 {
     tutti_sched_free(x->sched);
     if (x->lost)
@@ -44,7 +44,7 @@ static void exchange_free(struct exchange *x)
 }
 
 /* Receives first, so that messages find them. */
-static int exchange_build(struct exchange *x)
+static int exchange_build(struct subset_exchange *x)
 {
     const int size = x->transport->size, rank = x->transport->rank;
     int status = TUTTI_OK;
@@ -65,9 +65,9 @@ static int exchange_build(struct exchange *x)
     return status < 0 ? status : TUTTI_OK;
 }
 
-static struct exchange *exchange_new(struct tutti_transport *transport)
+static struct subset_exchange *exchange_new(struct tutti_transport *transport)
 {
-    struct exchange *x = calloc(1, sizeof *x + 2 * (size_t)transport->size * sizeof *x->task);
+    struct subset_exchange *x = calloc(1, sizeof *x + 2 * (size_t)transport->size * sizeof *x->task);
     if (!x)
         return NULL;
     x->transport = transport;
@@ -79,7 +79,7 @@ static struct exchange *exchange_new(struct tutti_transport *transport)
 }
 
 /* The buffers and steps are set. On failure the exchange is gone. */
-static int exchange_start(struct exchange *x)
+static int exchange_start(struct subset_exchange *x)
 {
     const int status = exchange_build(x);
     const size_t rank = (size_t)x->transport->rank;
@@ -110,7 +110,7 @@ static int64_t combine_words(int64_t a, int64_t b, enum tutti_combine how)
 }
 
 /* It has ended: its status. The exchange is gone. */
-static int exchange_finish(struct exchange *x)
+static int exchange_finish(struct subset_exchange *x)
 {
     const int status = tutti_sched_status(x->sched);
     if (status == TUTTI_OK && x->words) {
@@ -123,9 +123,9 @@ static int exchange_finish(struct exchange *x)
 }
 
 static int exchange_blocks(struct tutti_transport *transport, const void *in, size_t in_step, void *out,
-                           size_t out_step, size_t bytes, struct exchange **began)
+                           size_t out_step, size_t bytes, struct subset_exchange **began)
 {
-    struct exchange *x = exchange_new(transport);
+    struct subset_exchange *x = exchange_new(transport);
     if (!x)
         return TUTTI_ERR_MEMORY;
     x->in = in ? in : x->none;
@@ -138,9 +138,9 @@ static int exchange_blocks(struct tutti_transport *transport, const void *in, si
 }
 
 static int exchange_words(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how,
-                          struct exchange **began)
+                          struct subset_exchange **began)
 {
-    struct exchange *x = exchange_new(transport);
+    struct subset_exchange *x = exchange_new(transport);
     if (!x)
         return TUTTI_ERR_MEMORY;
     x->theirs = malloc(count * (size_t)transport->size * sizeof *words + 1);
@@ -160,7 +160,7 @@ static int exchange_words(struct tutti_transport *transport, int64_t *words, siz
 
 /* ---- nonblocking ---- */
 
-static int put_exchange(struct tutti_pending *out, int status, struct exchange *x)
+static int put_exchange(struct tutti_pending *out, int status, struct subset_exchange *x)
 {
     if (status == TUTTI_OK)
         out->handle = (uintptr_t)x;
@@ -169,7 +169,7 @@ static int put_exchange(struct tutti_pending *out, int status, struct exchange *
 
 int tutti_subset_ibarrier(struct tutti_transport *transport, struct tutti_pending *out)
 {
-    struct exchange *x = NULL;
+    struct subset_exchange *x = NULL;
     const int status = exchange_blocks(transport, NULL, 0, NULL, 0, 0, &x);
     return put_exchange(out, status, x);
 }
@@ -177,7 +177,7 @@ int tutti_subset_ibarrier(struct tutti_transport *transport, struct tutti_pendin
 int tutti_subset_iallgather(struct tutti_transport *transport, const void *in, void *to, size_t bytes,
                             struct tutti_pending *out)
 {
-    struct exchange *x = NULL;
+    struct subset_exchange *x = NULL;
     const int status = exchange_blocks(transport, in, 0, to, bytes, bytes, &x);
     return put_exchange(out, status, x);
 }
@@ -185,7 +185,7 @@ int tutti_subset_iallgather(struct tutti_transport *transport, const void *in, v
 int tutti_subset_ialltoall(struct tutti_transport *transport, const void *in, void *to, size_t bytes,
                            struct tutti_pending *out)
 {
-    struct exchange *x = NULL;
+    struct subset_exchange *x = NULL;
     const int status = exchange_blocks(transport, in, bytes, to, bytes, bytes, &x);
     return put_exchange(out, status, x);
 }
@@ -193,14 +193,14 @@ int tutti_subset_ialltoall(struct tutti_transport *transport, const void *in, vo
 int tutti_subset_iallreduce(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how,
                             struct tutti_pending *out)
 {
-    struct exchange *x = NULL;
+    struct subset_exchange *x = NULL;
     const int status = exchange_words(transport, words, count, how, &x);
     return put_exchange(out, status, x);
 }
 
 int tutti_subset_pending_test(struct tutti_transport *transport, struct tutti_pending *pending, int *done)
 {
-    struct exchange *x = (struct exchange *)pending->handle;
+    struct subset_exchange *x = (struct subset_exchange *)pending->handle;
     (void)transport;
     tutti_progress_poll();
     *done = tutti_sched_done(x->sched);
@@ -209,7 +209,7 @@ int tutti_subset_pending_test(struct tutti_transport *transport, struct tutti_pe
 
 /* ---- blocking ---- */
 
-static int exchange_wait(int status, struct exchange *x)
+static int exchange_wait(int status, struct subset_exchange *x)
 {
     if (status != TUTTI_OK)
         return status;
@@ -219,7 +219,7 @@ static int exchange_wait(int status, struct exchange *x)
 
 int tutti_subset_barrier(struct tutti_transport *transport)
 {
-    struct exchange *x = NULL;
+    struct subset_exchange *x = NULL;
     const int status = exchange_blocks(transport, NULL, 0, NULL, 0, 0, &x);
     return exchange_wait(status, x);
 }
@@ -229,7 +229,7 @@ static int exchange_pieces(struct tutti_transport *transport, const char *in, si
 {
     int status = TUTTI_OK;
     for (size_t at = 0; at < bytes && status == TUTTI_OK; at += PIECE) {
-        struct exchange *x = NULL;
+        struct subset_exchange *x = NULL;
         status =
             exchange_blocks(transport, in + at, in_step, out + at, bytes, bytes - at < PIECE ? bytes - at : PIECE, &x);
         status = exchange_wait(status, x);
@@ -252,7 +252,7 @@ int tutti_subset_allreduce(struct tutti_transport *transport, int64_t *words, si
     enum { MOST = PIECE / sizeof(int64_t) };
     int status = TUTTI_OK;
     for (size_t at = 0; at < count && status == TUTTI_OK; at += MOST) {
-        struct exchange *x = NULL;
+        struct subset_exchange *x = NULL;
         status = exchange_words(transport, words + at, count - at < MOST ? count - at : MOST, how, &x);
         status = exchange_wait(status, x);
     }

@@ -8,6 +8,7 @@
 #ifndef TUTTI_TEAM_ENDPOINT_H
 #define TUTTI_TEAM_ENDPOINT_H
 
+#include "dtype/elements.h"
 #include "team/team.h"
 
 struct tutti_endpoint;
@@ -188,17 +189,11 @@ struct tutti_endpoint_run {
 };
 enum tutti_reaching tutti_endpoint_pieces(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv,
                                           int gpu, uint64_t bytes, uint64_t taken, struct tutti_endpoint_run *out);
-/* The layout of an offered rendezvous whose data tutti_endpoint_reach() has found: `count` elements by `plan` (one
- * reference more) from `memory`, `bytes` bytes in all. TUTTI_ERR_ARGUMENT, said, where the rendezvous does not say
- * that, or says more than is mapped. */
-struct tutti_endpoint_layout {
-    const struct tutti_plan *plan;
-    uint64_t count;
-    char *memory;
-};
-int tutti_endpoint_layout(const struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv,
-                          const struct tutti_mapping *held, char *data, uint64_t bytes,
-                          struct tutti_endpoint_layout *out);
+/* The elements of an offered rendezvous whose data tutti_endpoint_reach() has found, `bytes` bytes in all. The caller
+ * drops their plan. TUTTI_ERR_ARGUMENT, after an error message: the rendezvous describes other elements, or more than
+ * is mapped. */
+int tutti_endpoint_elements(const struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv,
+                            const struct tutti_mapping *held, char *data, uint64_t bytes, struct tutti_elements *out);
 void tutti_endpoint_release(struct tutti_endpoint *endpoint, struct tutti_mapping *held);
 /* A message names an allocation. At the second message it is mapped for `gpu`, or the peer is asked for its
  * descriptor, so that later messages from it are fetched directly: mapping takes longer than packing a message once. */

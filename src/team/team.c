@@ -14,7 +14,7 @@
 
 /* What the ranks exchange when a team is made: [0] of the team, [1] of its nonblocking team. */
 enum { TEAM, TWIN, BOTH };
-struct exchange {
+struct team_record {
     uint64_t nonce[2];
     int32_t rank;       /* in the node */
     int32_t slot[BOTH]; /* -1: none */
@@ -22,7 +22,7 @@ struct exchange {
     uint32_t pad;
 };
 
-static void drop_slots(struct tutti_node *node, struct exchange *mine)
+static void drop_slots(struct tutti_node *node, struct team_record *mine)
 {
     for (int i = 0; i < BOTH; i++) {
         if (mine->slot[i] >= 0)
@@ -31,9 +31,9 @@ static void drop_slots(struct tutti_node *node, struct exchange *mine)
     }
 }
 
-static struct exchange my_exchange(struct tutti_node *node, int able)
+static struct team_record team_record_of(struct tutti_node *node, int able)
 {
-    struct exchange mine = {.slot = {-1, -1}};
+    struct team_record mine = {.slot = {-1, -1}};
     if (!node || node->forgotten)
         return mine;
     mine.nonce[0] = node->nonce[0];
@@ -51,7 +51,7 @@ static struct exchange my_exchange(struct tutti_node *node, int able)
 }
 
 /* Reason why these ranks cannot share memory, the same on all of them; NULL if they can. */
-static const char *team_why_not(const struct tutti_node *node, const struct exchange all[], int size)
+static const char *team_why_not(const struct tutti_node *node, const struct team_record all[], int size)
 {
     for (int r = 0; r < size; r++) {
         if (all[r].nonce[0] == 0 && all[r].nonce[1] == 0)
@@ -73,7 +73,7 @@ static const char *team_why_not(const struct tutti_node *node, const struct exch
     return NULL;
 }
 
-static void team_take_place(struct tutti_team *team, const struct exchange all[], int which)
+static void team_take_place(struct tutti_team *team, const struct team_record all[], int which)
 {
     struct tutti_membership *membership = tutti_membership(team);
     membership->node = team->node;
@@ -138,7 +138,7 @@ int tutti_team_begin(struct tutti_node *node, struct tutti_transport *transport,
 {
     struct tutti_team *team[BOTH] = {NULL, NULL};
     int able = new_parts(node, transport, team);
-    struct exchange mine = my_exchange(node, able && transport->size <= TUTTI_MAX_RANKS);
+    struct team_record mine = team_record_of(node, able && transport->size <= TUTTI_MAX_RANKS);
     _Static_assert(sizeof mine <= TUTTI_EXCHANGE_BYTES, "exchanges travel in fixed room");
     memset(exchange, 0, TUTTI_EXCHANGE_BYTES);
     memcpy(exchange, &mine, sizeof mine);
@@ -159,7 +159,7 @@ int tutti_team_begin(struct tutti_node *node, struct tutti_transport *transport,
 
 void tutti_team_join(struct tutti_team *team, const void *exchanges)
 {
-    struct exchange all[TUTTI_MAX_RANKS];
+    struct team_record all[TUTTI_MAX_RANKS];
     const char *why = TUTTI_REASON_TEXT(MANY_RANKS);
     _Static_assert(TUTTI_MAX_RANKS == 64, "the text above names it");
     if (team->size <= TUTTI_MAX_RANKS) {
@@ -203,7 +203,7 @@ int tutti_team_create(struct tutti_node *node, struct tutti_transport *transport
 
 void tutti_team_abandon(struct tutti_team *team, const void *exchange)
 {
-    struct exchange mine;
+    struct team_record mine;
     memcpy(&mine, exchange, sizeof mine);
     drop_slots(team->node, &mine);
     struct tutti_team *both[BOTH] = {team, team->nonblocking};

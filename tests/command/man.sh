@@ -46,9 +46,14 @@ for command in run info bench energy tune model; do
 done
 same tutti
 same tutti-bench bench
-for call in $(grep -ohE '#define MPIX_[A-Za-z_]+ +tutti_MPIX' "$sources"/include/tutti/mpix{,_queue}.h | awk '{ print $2 }'); do
+for call in $(grep -ohE '#define MPIX_[A-Za-z_]+ +tutti_MPIX' "$sources"/include/tutti/mpix*.h | awk '{ print $2 }'); do
     checks=$((checks + 1))
     [ -s "$pages/man3/$call.3" ] || fail "no page $call(3)"
+done
+text=$(plain man7/tutti-mpix.7)
+holds "$text" '^Collectives in stream order' "tutti-mpix(7) has the text of mpix.h"
+for page in "$pages"/man3/MPIX_*.3; do # those that are no link to another
+    grep -q '^\.so ' "$page" || holds "$text" "$(basename "$page" .3)\(3\)" "tutti-mpix(7) leads to its pages"
 done
 text=$(plain man7/tshmem.7)
 for call in $(grep -oE '^(TUTTI_API|TSHMEM_CALL) .*' "$sources/include/tutti/shmem.h" | grep -oE '\btshmem_[a-z0-9_]+\(' | sort -u); do

@@ -2,7 +2,8 @@
 """Relative links of the documents lead to files and headings that exist, and docs/results holds only what documents cite.
 usage: links.py SOURCE-FOLDER
 Looks at all *.md files. A heading's anchor is formed as GitHub forms it. A file of docs/results is cited by a link to it or to its folder;
-machine.txt and README.md describe a folder and need no link. Prints every breach; status 1 if there is one."""
+machine.txt and README.md describe a folder and need no link; a README.md there lists files that exist. Prints every breach; status 1 if
+there is one."""
 import os
 import re
 import sys
@@ -59,6 +60,11 @@ def main():
         for name in sorted(files):
             if name not in ("machine.txt", "README.md") and not {os.path.join(folder, name), folder} & cited:
                 breaches.append(f"{os.path.relpath(os.path.join(folder, name), root)}: no document cites it")
+        text = read(os.path.join(folder, "README.md")) if folder != results and "README.md" in files else ""
+        for item in re.findall(r"^- (.*?):", text, re.M):
+            for name in re.findall(r"(?<![\w/.-])[\w-]+\.(?:txt|json|cu|c)\b", item):
+                if name not in files:
+                    breaches.append(f"{os.path.relpath(folder, root)}/README.md: {name}: there is no such file")
         if folder != results and "machine.txt" not in files:
             breaches.append(f"{os.path.relpath(folder, root)}: has no machine.txt")
     print("\n".join(breaches))

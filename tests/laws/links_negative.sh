@@ -1,5 +1,6 @@
 #!/bin/bash
-# links.py must see a link to a missing file, to a missing heading and a result that is not cited. usage: links_negative.sh PYTHON3
+# links.py must see a link to a missing file, to a missing heading, a result that is not cited, and a list of results that names a
+# missing one. usage: links_negative.sh PYTHON3
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 python=${1:?python3}
@@ -35,6 +36,9 @@ good
 try 'docs/results/day/old.json: no document cites it' 1
 echo '[x](docs/results/day)' >>"$tree/README.md"
 try '' 0
+echo '- table.json, gone.txt: a table' >"$tree/docs/results/day/README.md"
+try 'docs/results/day/README.md: gone.txt: there is no such file' 1
+rm "$tree/docs/results/day/README.md"
 rm "$tree/docs/results/day/machine.txt"
 try 'docs/results/day: has no machine.txt' 1
 exit $failed

@@ -131,22 +131,17 @@ static void look_after(struct side *s, int i)
 static void fetch(struct side *s, struct flight *f, const struct tutti_rndv *rndv, const struct tutti_mapping *held,
                   char *data, const struct announced *a)
 {
-    struct tutti_endpoint_layout layout;
+    struct tutti_elements theirs;
     if (rndv->layout_bytes == 0) {
         CHECK(tutti_device()->memory.copy_now(f->in, data, a->bytes) == TUTTI_OK, "copy");
         return;
     }
-    if (!CHECK(tutti_endpoint_layout(s->endpoint, s->before, rndv, held, data, a->bytes, &layout) == TUTTI_OK,
-               "no layout"))
+    if (!CHECK(tutti_endpoint_elements(s->endpoint, s->before, rndv, held, data, a->bytes, &theirs) == TUTTI_OK,
+               "no elements"))
         return;
-    const struct tutti_pack_job job = {.direction = TUTTI_PACK,
-                                       .plan = layout.plan,
-                                       .count = layout.count,
-                                       .memory = layout.memory,
-                                       .packed = f->in,
-                                       .bytes = a->bytes};
+    const struct tutti_pack_job job = tutti_elements_job(TUTTI_PACK, &theirs, 0, a->bytes, f->in);
     CHECK(tutti_pack_now(s->gpu, &job, 1) == TUTTI_OK, "packing");
-    tutti_plan_drop(layout.plan);
+    tutti_plan_drop(theirs.plan);
 }
 
 /* Pieces out of the sender's scratch. 1 if all have come. */

@@ -239,7 +239,7 @@ static unsigned char *pinned(uint64_t bytes)
 static void take_rndv(struct sides *s, struct tutti_rndv *rndv, uint64_t bytes)
 {
     struct tutti_mapping *held = NULL;
-    struct tutti_endpoint_layout layout;
+    struct tutti_elements theirs;
     const int offered = tutti_rndv_is(rndv, TUTTI_RNDV_GET);
     char *data = NULL;
     struct tutti_endpoint_run run;
@@ -255,17 +255,12 @@ static void take_rndv(struct sides *s, struct tutti_rndv *rndv, uint64_t bytes)
     tutti_endpoint_poll(s->liar); /* it serves */
     refused += !data;
     if (data && offered && rndv->layout_bytes > 0) {
-        if (tutti_endpoint_layout(s->reader, LIAR, rndv, held, data, bytes, &layout) == TUTTI_OK) {
+        if (tutti_endpoint_elements(s->reader, LIAR, rndv, held, data, bytes, &theirs) == TUTTI_OK) {
             unsigned char *packed = pinned(bytes);
-            const struct tutti_pack_job job = {.direction = TUTTI_PACK,
-                                               .plan = layout.plan,
-                                               .count = layout.count,
-                                               .memory = layout.memory,
-                                               .packed = packed,
-                                               .bytes = bytes};
+            const struct tutti_pack_job job = tutti_elements_job(TUTTI_PACK, &theirs, 0, bytes, packed);
             CHECK(packed && tutti_pack_now(0, &job, 1) == TUTTI_OK, "a layout is not there");
             CHECK(packed && packed[bytes] == GUARD, "more than the message was packed");
-            tutti_plan_drop(layout.plan);
+            tutti_plan_drop(theirs.plan);
             device->memory.free_pinned(packed);
             laid_out++;
         } else {

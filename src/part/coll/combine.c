@@ -11,14 +11,27 @@ enum { BLOCK_BYTES = 16 * 512 };
 
 /* ---- copies ---- */
 
-/* 1 if `count` elements are one run of bytes from true_lower on. NULL: packed bytes. */
-static int combine_is_run(const struct tutti_plan *plan, int64_t count)
+/* One side of a copy. Without a plan: packed bytes. */
+static struct tutti_elements combine_side(const struct tutti_plan *plan, int64_t count, char *memory)
 {
-    if (!plan)
-        return 1;
-    const struct tutti_segment *one = plan->segment;
-    return plan->segments == 1 && one->dims == 0 && one->entries == 0 && one->block == plan->size &&
-           (count == 1 || plan->extent == (int64_t)plan->size);
+    struct tutti_elements side = {.plan = plan, .count = count, .buffer = memory, .whole = 1};
+    const struct tutti_device *device = tutti_device();
+    if (plan) {
+        const struct tutti_segment *one = plan->segment;
+        side.whole = plan->segments == 1 && one->dims == 0 && one->entries == 0 && one->block == plan->size &&
+                     (count == 1 || plan->extent == (int64_t)plan->size);
+    }
+    if (!device || !device->active()) {
+        side.places = (struct tutti_places){.gpu = -1};
+        side.placed = 1;
+    }
+    return side;
+}
+
+/* The first byte of a side that is whole. */
+static char *combine_run_of(const struct tutti_elements *side)
+{
+    return side->plan ? tutti_elements_run(side) : side->buffer;
 }
 
 static int pcoll_copy_run(const struct tutti_pcoll *p, void *to, const void *from, uint64_t bytes)
@@ -29,32 +42,20 @@ static int pcoll_copy_run(const struct tutti_pcoll *p, void *to, const void *fro
     return TUTTI_OK;
 }
 
-static int copy_elements(enum tutti_direction direction, const struct tutti_plan *plan, int64_t count, void *memory,
-                         uint64_t bytes, void *packed)
-{
-    struct tutti_elements elements = {.plan = plan, .count = count, .buffer = memory};
-    const struct tutti_device *device = tutti_device();
-    if (!device || !device->active()) {
-        elements.places = (struct tutti_places){.gpu = -1};
-        elements.placed = 1;
-    }
-    return tutti_elements_move(direction, &elements, 0, bytes, packed);
-}
-
 /* Through packed bytes in memory that kernels reach, if one side may be device memory. A status. */
-static int pcoll_copy_packed(const struct tutti_pcoll *p, char *to, const struct tutti_plan *to_plan, char *from,
-                             const struct tutti_plan *from_plan, int64_t count, uint64_t bytes)
+static int pcoll_copy_packed(const struct tutti_pcoll *p, struct tutti_elements *to, struct tutti_elements *from,
+                             uint64_t bytes)
 {
     struct tutti_bounce *bounce =
         p->way == TUTTI_PCOLL_ON_HOST ? NULL : tutti_bounce_take(&tutti_bounce_pinned, -1, bytes);
     void *packed = bounce ? bounce->memory : malloc(bytes);
     int status = packed ? TUTTI_OK : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK)
-        status = from_plan ? copy_elements(TUTTI_PACK, from_plan, count, from, bytes, packed)
-                           : pcoll_copy_run(p, packed, from, bytes);
+        status = from->plan ? tutti_elements_move(TUTTI_PACK, from, 0, bytes, packed)
+                            : pcoll_copy_run(p, packed, from->buffer, bytes);
     if (status == TUTTI_OK)
-        status = to_plan ? copy_elements(TUTTI_UNPACK, to_plan, count, to, bytes, packed)
-                         : pcoll_copy_run(p, to, packed, bytes);
+        status = to->plan ? tutti_elements_move(TUTTI_UNPACK, to, 0, bytes, packed)
+                          : pcoll_copy_run(p, to->buffer, packed, bytes);
     if (bounce)
         tutti_bounce_give(bounce);
     else
@@ -62,15 +63,14 @@ static int pcoll_copy_packed(const struct tutti_pcoll *p, char *to, const struct
     return status;
 }
 
-static int copy_any(const struct tutti_pcoll *p, char *to, const struct tutti_plan *to_plan, char *from,
-                    const struct tutti_plan *from_plan, int64_t count, uint64_t bytes)
+static int pcoll_copy_elements(const struct tutti_pcoll *p, struct tutti_elements to, struct tutti_elements from,
+                               uint64_t bytes)
 {
     if (bytes == 0)
         return TUTTI_OK;
-    if (combine_is_run(from_plan, count) && combine_is_run(to_plan, count))
-        return pcoll_copy_run(p, to + (to_plan ? to_plan->true_lower : 0),
-                              from + (from_plan ? from_plan->true_lower : 0), bytes);
-    return pcoll_copy_packed(p, to, to_plan, from, from_plan, count, bytes);
+    if (from.whole && to.whole)
+        return pcoll_copy_run(p, combine_run_of(&to), combine_run_of(&from), bytes);
+    return pcoll_copy_packed(p, &to, &from, bytes);
 }
 
 int tutti_pcoll_run_copy(struct tutti_pcoll *p, const struct tutti_pcoll_copy *copy, int partition)
@@ -78,7 +78,8 @@ int tutti_pcoll_run_copy(struct tutti_pcoll *p, const struct tutti_pcoll_copy *c
     char *from = tutti_pcoll_address(p, copy->from, partition), *to = tutti_pcoll_address(p, copy->to, partition);
     if (from == to && copy->from_plan == copy->to_plan)
         return TUTTI_OK;
-    return copy_any(p, to, copy->to_plan, from, copy->from_plan, copy->count, copy->bytes);
+    return pcoll_copy_elements(p, combine_side(copy->to_plan, copy->count, to),
+                               combine_side(copy->from_plan, copy->count, from), copy->bytes);
 }
 
 /* ---- folds ---- */
@@ -191,7 +192,9 @@ static int combine_staged(struct tutti_pcoll *p, const struct tutti_pcoll_fold *
             break;
         }
         p->in[i] = own = combine_laid_out(p, fold->count, &copied[copies++]);
-        status = own ? copy_any(p, own, p->plan0, term, p->plan0, fold->count, bytes) : TUTTI_ERR_MEMORY;
+        status = own ? pcoll_copy_elements(p, combine_side(p->plan0, fold->count, own),
+                                           combine_side(p->plan0, fold->count, term), bytes)
+                     : TUTTI_ERR_MEMORY;
     }
     out = combine_laid_out(p, fold->count, &out_memory);
     if (status == TUTTI_OK && !out)
@@ -203,7 +206,9 @@ static int combine_staged(struct tutti_pcoll *p, const struct tutti_pcoll_fold *
         status = combine_groups(p, fold, p->in, p->writable, out);
     }
     if (status == TUTTI_OK)
-        status = copy_any(p, tutti_pcoll_address(p, fold->out, partition), p->plan0, out, p->plan0, fold->count, bytes);
+        status =
+            pcoll_copy_elements(p, combine_side(p->plan0, fold->count, tutti_pcoll_address(p, fold->out, partition)),
+                                combine_side(p->plan0, fold->count, out), bytes);
     free(copied[0]);
     free(copied[1]);
     free(out_memory);

@@ -132,7 +132,7 @@ static void round_end(struct tutti_pcoll *p)
     }
     for (int i = 0; i < p->edges; i++) {
         const struct tutti_part *part = p->edge[i].part;
-        if (p->edge[i].letter || p->met)
+        if (p->edge[i].agreement || p->met)
             continue;
         if (part && tutti_part_status(part) != TUTTI_OK)
             pcoll_fail(p, tutti_part_status(part));
@@ -262,15 +262,15 @@ static void round_begin(struct tutti_pcoll *p)
 /* The messages of the round. */
 static void schedule_begin(struct tutti_pcoll *p)
 {
-    const int letters = tutti_pcoll_meet_attempts(p);
+    const int agreement = tutti_pcoll_meet_attempts(p);
     int open = 0;
-    p->base[TUTTI_PCOLL_LETTERS] = tutti_pcoll_meet_letters(p);
+    p->base[TUTTI_PCOLL_AGREEMENT] = tutti_pcoll_meet_agreement(p);
     for (int i = 0; i < p->edges; i++)
-        open += p->edge[i].part && (letters || !p->edge[i].letter);
+        open += p->edge[i].part && (agreement || !p->edge[i].agreement);
     atomic_store_explicit(&p->open, open, memory_order_relaxed);
     for (int i = 0; i < p->edges; i++) {
         struct tutti_pcoll_edge *edge = &p->edge[i];
-        if (!edge->part || (edge->letter && !letters))
+        if (!edge->part || (edge->agreement && !agreement))
             continue;
         tutti_part_move(edge->part, p->base[edge->base] + edge->offset);
         tutti_part_start(edge->part);

@@ -53,12 +53,12 @@ static int can_meet(const struct tutti_pcoll *p)
     return tutti_pcoll_meets(tutti_meet_bytes(p), p->partitions) != TUTTI_PCOLL_MEET_NEVER;
 }
 
-static int letter_edge(struct tutti_pcoll *p, int send, int peer, int label, size_t at, size_t bytes)
+static int agreement_edge(struct tutti_pcoll *p, int send, int peer, int label, size_t at, size_t bytes)
 {
-    const struct tutti_pcoll_at place = {TUTTI_PCOLL_LETTERS, (int64_t)at, (int64_t)bytes};
+    const struct tutti_pcoll_at place = {TUTTI_PCOLL_AGREEMENT, (int64_t)at, (int64_t)bytes};
     const int edge = tutti_pcoll_edge_bytes(p, send, peer, label, place, bytes, 1);
     if (edge >= 0)
-        p->edge[edge].letter = 1;
+        p->edge[edge].agreement = 1;
     return edge;
 }
 
@@ -67,16 +67,16 @@ static void edges_make(struct tutti_pcoll *p)
     struct tutti_meeting *m = p->meeting;
     const size_t offer = sizeof(struct tutti_meet_offer), vote = sizeof(struct tutti_meet_vote);
     for (int r = 0; r < p->args.size; r++) {
-        const size_t theirs = offsetof(struct tutti_meet_letters, theirs) + (size_t)r * offer;
-        const size_t votes = offsetof(struct tutti_meet_letters, vote) + (size_t)r * vote;
+        const size_t theirs = offsetof(struct tutti_meet_agreement, theirs) + (size_t)r * offer;
+        const size_t votes = offsetof(struct tutti_meet_agreement, vote) + (size_t)r * vote;
         if (r == p->args.rank)
             continue;
         m->edge[TUTTI_MEET_SENDS_OFFER][r] =
-            letter_edge(p, 1, r, LABEL, offsetof(struct tutti_meet_letters, mine), offer);
+            agreement_edge(p, 1, r, LABEL, offsetof(struct tutti_meet_agreement, mine), offer);
         m->edge[TUTTI_MEET_SENDS_VOTE][r] =
-            letter_edge(p, 1, r, LABEL + 1, offsetof(struct tutti_meet_letters, my_vote), vote);
-        m->edge[TUTTI_MEET_GETS_OFFER][r] = letter_edge(p, 0, r, LABEL, theirs, offer);
-        m->edge[TUTTI_MEET_GETS_VOTE][r] = letter_edge(p, 0, r, LABEL + 1, votes, vote);
+            agreement_edge(p, 1, r, LABEL + 1, offsetof(struct tutti_meet_agreement, my_vote), vote);
+        m->edge[TUTTI_MEET_GETS_OFFER][r] = agreement_edge(p, 0, r, LABEL, theirs, offer);
+        m->edge[TUTTI_MEET_GETS_VOTE][r] = agreement_edge(p, 0, r, LABEL + 1, votes, vote);
     }
 }
 
@@ -202,7 +202,7 @@ static int offer_shares(struct tutti_pcoll *p)
 {
     struct tutti_meeting *m = p->meeting;
     struct tutti_endpoint *endpoint = tutti_part_engine.worker.endpoint;
-    struct tutti_share *share = m->letters.mine.share;
+    struct tutti_share *share = m->agreement.mine.share;
     const int peer = tutti_meet_peer(p, p->args.rank == 0 ? 1 : 0), gpu = m->in.gpu;
     char *const counters = tutti_meet_view(p) + sizeof(struct tutti_meet);
     return tutti_endpoint_show(endpoint, peer, tutti_meet_in(p), m->in.id, gpu, &share[TUTTI_MEET_IN]) &&
@@ -216,7 +216,7 @@ static int offer_shares(struct tutti_pcoll *p)
 static int offer_fill(struct tutti_pcoll *p)
 {
     struct tutti_meeting *m = p->meeting;
-    struct tutti_meet_offer *mine = &m->letters.mine;
+    struct tutti_meet_offer *mine = &m->agreement.mine;
     const struct tutti_device *device = tutti_device();
     if (m->broken || p->status != TUTTI_OK || !tutti_meet_places(p, &m->in, &m->out) || !resources_take(p) ||
         !offer_shares(p))
@@ -240,7 +240,7 @@ static int offer_fill(struct tutti_pcoll *p)
 
 /* ---- an attempt ---- */
 
-static void letters_send(struct tutti_pcoll *p, int which)
+static void agreement_send(struct tutti_pcoll *p, int which)
 {
     for (int r = 0; r < p->args.size; r++) {
         struct tutti_part *part = r == p->args.rank ? NULL : p->edge[p->meeting->edge[which][r]].part;
@@ -250,7 +250,7 @@ static void letters_send(struct tutti_pcoll *p, int which)
 }
 
 /* 1: all are there; 0: not yet; -1: one will not come. */
-static int letters_here(const struct tutti_pcoll *p, int which)
+static int agreement_here(const struct tutti_pcoll *p, int which)
 {
     int here = 1;
     for (int r = 0; r < p->args.size; r++) {
@@ -272,9 +272,10 @@ void tutti_pcoll_meet_attempt(struct tutti_pcoll *p)
     m->since = 0;
     m->state = TUTTI_MEET_OFFERS;
     mappings_drop(p);
-    memset(&m->letters.mine, 0, sizeof m->letters.mine);
-    m->letters.mine.ok = tutti_endpoint_is_quiet(tutti_part_engine.worker.endpoint) ? TUTTI_MEET_QUIET : offer_fill(p);
-    letters_send(p, TUTTI_MEET_SENDS_OFFER);
+    memset(&m->agreement.mine, 0, sizeof m->agreement.mine);
+    m->agreement.mine.ok =
+        tutti_endpoint_is_quiet(tutti_part_engine.worker.endpoint) ? TUTTI_MEET_QUIET : offer_fill(p);
+    agreement_send(p, TUTTI_MEET_SENDS_OFFER);
 }
 
 /* why: text of a no, which the statistics count; NULL: yes. */
@@ -284,18 +285,18 @@ static void vote(struct tutti_pcoll *p, const char *why)
     const int yes = why == NULL;
     if (why)
         tutti_count("partitioned collectives", TUTTI_OUTCOME_PASSED, why);
-    m->letters.my_vote = (struct tutti_meet_vote){.ok = yes};
+    m->agreement.my_vote = (struct tutti_meet_vote){.ok = yes};
     m->state = TUTTI_MEET_VOTES;
-    letters_send(p, TUTTI_MEET_SENDS_VOTE);
+    agreement_send(p, TUTTI_MEET_SENDS_VOTE);
 }
 
 /* NULL: kernels can meet by these offers; otherwise why not. */
 static const char *offers_differ(const struct tutti_pcoll *p)
 {
     const struct tutti_meeting *m = p->meeting;
-    const struct tutti_meet_offer *mine = &m->letters.mine;
+    const struct tutti_meet_offer *mine = &m->agreement.mine;
     for (int r = 0; r < p->args.size; r++) {
-        const struct tutti_meet_offer *o = r == p->args.rank ? mine : &m->letters.theirs[r];
+        const struct tutti_meet_offer *o = r == p->args.rank ? mine : &m->agreement.theirs[r];
         if (o->ok == TUTTI_MEET_QUIET)
             return "nothing may be mapped while a communicator with a stream exists";
         if (o->ok != TUTTI_MEET_FINE)
@@ -314,9 +315,9 @@ static const char *offers_differ(const struct tutti_pcoll *p)
 static enum tutti_reaching rank_reach(struct tutti_pcoll *p, int r)
 {
     struct tutti_meeting *m = p->meeting;
-    const struct tutti_meet_offer *o = &m->letters.theirs[r];
+    const struct tutti_meet_offer *o = &m->agreement.theirs[r];
     struct tutti_node *node = tutti_part_engine.worker.node;
-    const int peer = tutti_meet_peer(p, r), gpu = m->letters.mine.gpu;
+    const int peer = tutti_meet_peer(p, r), gpu = m->agreement.mine.gpu;
     uint64_t *const at[] = {&m->view.in[r], &m->view.out[r], &m->view.count[r]};
     const uint64_t all = m->view.bytes * (uint64_t)p->partitions;
     const uint64_t bytes[] = {all, all, tutti_meet_counters(p)};
@@ -345,22 +346,22 @@ static int view_own(struct tutti_pcoll *p)
     struct tutti_meeting *m = p->meeting;
     struct tutti_node *node = tutti_part_engine.worker.node;
     const int rank = p->args.rank;
-    uint32_t *const marks = tutti_marks_view(node, tutti_device(), tutti_node_rank(node), m->letters.mine.gpu,
+    uint32_t *const marks = tutti_marks_view(node, tutti_device(), tutti_node_rank(node), m->agreement.mine.gpu,
                                              !tutti_endpoint_is_quiet(tutti_part_engine.worker.endpoint));
     if (!marks)
         return 0;
     m->view.ranks = p->args.size;
-    m->view.type = m->letters.mine.type;
-    m->view.op = m->letters.mine.op;
+    m->view.type = m->agreement.mine.type;
+    m->view.op = m->agreement.mine.op;
     m->view.most = m->by_kernels ? UINT64_MAX : 0;
     m->view.in[rank] = (uint64_t)(uintptr_t)tutti_meet_in(p);
     m->view.out[rank] = p->args.recv.used ? (uint64_t)(uintptr_t)tutti_meet_out(p) : 0;
     m->view.count[rank] = (uint64_t)(uintptr_t)(tutti_meet_view(p) + sizeof(struct tutti_meet));
     m->view.done[rank] = (uint64_t)(uintptr_t)(marks + m->marks + TUTTI_MEET_WORDS);
     m->words[rank] = tutti_marks_own(node) + m->marks;
-    m->view.aligned = m->letters.mine.aligned;
+    m->view.aligned = m->agreement.mine.aligned;
     for (int r = 0; r < p->args.size; r++)
-        m->view.aligned &= r == rank || m->letters.theirs[r].aligned;
+        m->view.aligned &= r == rank || m->agreement.theirs[r].aligned;
     return 1;
 }
 
@@ -389,9 +390,9 @@ static void offers_take(struct tutti_pcoll *p)
 static void votes_take(struct tutti_pcoll *p, int come)
 {
     struct tutti_meeting *m = p->meeting;
-    int yes = come > 0 && m->letters.my_vote.ok;
+    int yes = come > 0 && m->agreement.my_vote.ok;
     for (int r = 0; r < p->args.size; r++)
-        yes &= r == p->args.rank || m->letters.vote[r].ok;
+        yes &= r == p->args.rank || m->agreement.vote[r].ok;
     m->state = yes ? TUTTI_MEET_YES : TUTTI_MEET_NO;
     m->reached = 0;
     m->attempt = 0;
@@ -410,9 +411,9 @@ int tutti_pcoll_meet_attempts(const struct tutti_pcoll *p)
     return p->meeting && p->meeting->attempt;
 }
 
-void *tutti_pcoll_meet_letters(const struct tutti_pcoll *p)
+void *tutti_pcoll_meet_agreement(const struct tutti_pcoll *p)
 {
-    return p->meeting ? &p->meeting->letters : NULL;
+    return p->meeting ? &p->meeting->agreement : NULL;
 }
 
 void tutti_pcoll_meet_advance(struct tutti_pcoll *p)
@@ -422,7 +423,7 @@ void tutti_pcoll_meet_advance(struct tutti_pcoll *p)
         return;
     tutti_endpoint_poll(tutti_part_engine.worker.endpoint); /* peers may ask for descriptors */
     if (m->state == TUTTI_MEET_OFFERS) {
-        const int here = letters_here(p, TUTTI_MEET_GETS_OFFER);
+        const int here = agreement_here(p, TUTTI_MEET_GETS_OFFER);
         const char *why = here == 0                           ? NULL
                           : here < 0 || p->status != TUTTI_OK ? "the round has failed"
                                                               : offers_differ(p);
@@ -437,7 +438,7 @@ void tutti_pcoll_meet_advance(struct tutti_pcoll *p)
             vote(p, copied > 0 ? NULL : "a copy to the GPU has failed");
     }
     if (m->state == TUTTI_MEET_VOTES) {
-        const int here = letters_here(p, TUTTI_MEET_GETS_VOTE);
+        const int here = agreement_here(p, TUTTI_MEET_GETS_VOTE);
         if (here != 0)
             votes_take(p, here);
     }

@@ -37,7 +37,7 @@ enum { TUTTI_MEET_IN, TUTTI_MEET_OUT, TUTTI_MEET_COUNT, TUTTI_MEET_SHARES };
 struct tutti_meet_vote {
     int32_t ok, pad;
 };
-struct tutti_meet_letters {
+struct tutti_meet_agreement {
     struct tutti_meet_offer mine, theirs[TUTTI_MEET_RANKS];
     struct tutti_meet_vote my_vote, vote[TUTTI_MEET_RANKS];
 };
@@ -74,7 +74,7 @@ struct tutti_meeting {
     const uint32_t *words[TUTTI_MEET_RANKS]; /* marks of the ranks, for the host */
     struct tutti_mapping *held[TUTTI_MEET_RANKS][TUTTI_MEET_SHARES];
     struct tutti_meet view;
-    struct tutti_meet_letters letters;
+    struct tutti_meet_agreement agreement;
     int edge[4][TUTTI_MEET_RANKS]; /* offers and votes that are sent, that are received; -1: none */
 };
 enum { TUTTI_MEET_SENDS_OFFER, TUTTI_MEET_SENDS_VOTE, TUTTI_MEET_GETS_OFFER, TUTTI_MEET_GETS_VOTE };

@@ -60,7 +60,7 @@ static uint32_t word_of(const struct tutti_meeting *m, int rank, int word)
 /* 1 if another rank has stored this round's number there. */
 static int is_stored(const struct tutti_meeting *m, int rank, int word)
 {
-    return word_of(m, rank, word) == m->letters.theirs[rank].base + m->round;
+    return word_of(m, rank, word) == m->agreement.theirs[rank].base + m->round;
 }
 
 static int is_complete(const struct tutti_pcoll *p, int partition)

@@ -17,7 +17,7 @@ enum tutti_pcoll_base {
     TUTTI_PCOLL_SENDBUF,
     TUTTI_PCOLL_RECVBUF,
     TUTTI_PCOLL_SCRATCH,
-    TUTTI_PCOLL_LETTERS,
+    TUTTI_PCOLL_AGREEMENT,
     TUTTI_PCOLL_BASES
 };
 
@@ -34,7 +34,7 @@ struct tutti_pcoll_edge {
     int64_t offset, count; /* count: elements of a partition */
     const struct tutti_plan *plan;
     int in_order, solid;
-    int letter;              /* 1: of ranks that agree to meet, in some rounds */
+    int agreement;           /* 1: of ranks that agree to meet, in some rounds */
     struct tutti_part *part; /* NULL: it has no bytes */
 };
 
@@ -174,9 +174,9 @@ void tutti_pcoll_meet_advance(struct tutti_pcoll *p);
 int tutti_pcoll_meet_is_open(const struct tutti_pcoll *p);
 /* Ends the memory that all requests share. */
 void tutti_pcoll_memory_close(void);
-/* 1 if letters are sent in this round. */
+/* 1 if messages of the agreement are sent in this round. */
 int tutti_pcoll_meet_attempts(const struct tutti_pcoll *p);
-void *tutti_pcoll_meet_letters(const struct tutti_pcoll *p);
+void *tutti_pcoll_meet_agreement(const struct tutti_pcoll *p);
 
 /* meet_round.c. start: 1 if kernels meet in the round that begins. is_on: they do. */
 int tutti_pcoll_meet_start(struct tutti_pcoll *p);

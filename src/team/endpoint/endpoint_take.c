@@ -267,9 +267,8 @@ static int endpoint_take_extent_of(const struct tutti_plan *plan, uint64_t count
            !__builtin_add_overflow(*end, reach > 0 ? reach : 0, end);
 }
 
-int tutti_endpoint_layout(const struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv,
-                          const struct tutti_mapping *held, char *data, uint64_t bytes,
-                          struct tutti_endpoint_layout *out)
+int tutti_endpoint_elements(const struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv,
+                            const struct tutti_mapping *held, char *data, uint64_t bytes, struct tutti_elements *out)
 {
     unsigned char text[TUTTI_RNDV_LAYOUT]; /* a copy: what has been checked must not change */
     const struct tutti_plan *plan = NULL;
@@ -292,6 +291,7 @@ int tutti_endpoint_layout(const struct tutti_endpoint *endpoint, int peer, const
     if (status == TUTTI_ERR_ARGUMENT)
         rndv_refuse(endpoint, peer, "a layout that is not the message's");
     if (status == TUTTI_OK)
-        *out = (struct tutti_endpoint_layout){plan, count, (char *)((uintptr_t)data - (uintptr_t)lowest)};
+        *out = (struct tutti_elements){
+            .plan = plan, .count = (int64_t)count, .buffer = (char *)((uintptr_t)data - (uintptr_t)lowest)};
     return status;
 }

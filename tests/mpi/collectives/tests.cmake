@@ -111,6 +111,8 @@ tutti_mpi_test(mpi-partitioned-collectives-chain ${pcoll} RANKS 4 MANY 60 TIMEOU
 # Under it the result of an exscan is a term, too, which is copied where the host combines.
 tutti_mpi_test(mpi-partitioned-collectives-chain-exscan ${pcoll} RANKS 4 MANY 60 ARGS Pexscan TIMEOUT 90 MPIS openmpi
                ENV ${stats} TUTTI_TEST_EXPECT=chain TUTTI_TEST_OF=MPIX_Pexscan_init TUTTI_RULES=partitioned_reduce:*@chain)
+# In place, blocks with gaps arrive in the scratch and are unpacked at the end: the first programs of other rows draw none.
+tutti_mpi_test(mpi-partitioned-collectives-gaps ${pcoll} RANKS 2 MANY 120 ARGS Palltoall TIMEOUT 60 MPIS openmpi ENV ${stats})
 tutti_mpi_test(mpi-partitioned-collectives-forward ${pcoll} RANKS 4 MANY 30 TIMEOUT 90 MPIS openmpi
                ENV ${stats} TUTTI_TEST_EXPECT=forward TUTTI_TEST_OF=MPIX_Pallgather_init
                    TUTTI_RULES=partitioned_allgather:*@forward)
