@@ -219,8 +219,8 @@ enum tutti_part_wrong tutti_part_send_range(struct tutti_part *part, int first, 
 /* A kernel has stored them in the receiver's buffer, and has set their marks. */
 enum tutti_part_wrong tutti_part_send_stored(struct tutti_part *part, int first, int last);
 enum tutti_part_wrong tutti_part_send_list(struct tutti_part *part, int n, const int partitions[]);
-/* Sends the partitions that wait for others, unless runs wait for the transport: then they could not travel yet. A
- * status. */
+/* Sends the partitions that wait for others, unless runs wait for the transport or many messages for the receiver: then
+ * they could not travel yet. A status. */
 int tutti_part_send_held(struct tutti_part *part);
 int tutti_part_receive_start(struct tutti_part *part);
 int tutti_part_receive_done(const struct tutti_part *part);

@@ -4,7 +4,11 @@
 #include "core/settings.h"
 #include "part/own.h"
 
-enum { MERGED_BYTES = 1 << 20 }; /* partitions that become ready together travel together up to so many bytes */
+enum {
+    MERGED_BYTES = 1 << 20, /* partitions that become ready together travel together up to so many bytes */
+    RNDVS_MOST = 32 /* open rendezvous of a request from which its ready partitions wait for their neighbours: the
+                     * receiver is behind, and all messages of the process share TUTTI_RNDVS */
+};
 
 int tutti_part_send_done(const struct tutti_part *part)
 {
@@ -98,10 +102,11 @@ static int send_now(struct tutti_part *part)
     return n > 0 ? send_ready(part, part->held_first, n) : TUTTI_OK;
 }
 
-/* 1: the transport has as many pieces of this request as it may have, and runs wait behind them. */
+/* 1: the transport has as many pieces of this request as it may have, and runs wait behind them; or the receiver has
+ * not fetched many of its messages. */
 static int send_waits(const struct tutti_part *part)
 {
-    return part->pieces.runs != NULL;
+    return part->pieces.runs != NULL || part->rndvs >= RNDVS_MOST;
 }
 
 int tutti_part_send_held(struct tutti_part *part)

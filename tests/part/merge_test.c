@@ -1,6 +1,7 @@
-/* Partitions that become ready while the transport is busy with the request travel together. A transport of one rank
- * that sends to itself counts its messages, and no progress is made while the partitions are marked: upwards,
- * downwards, in a drawn order, and with progress in between, after which all that was marked must have arrived. */
+/* Partitions that become ready while the transport, or the receiver of device memory, is busy with the request travel
+ * together. A transport of one rank that sends to itself counts its messages, and no progress is made while the
+ * partitions are marked: upwards, downwards, in a drawn order, and with progress in between, after which all that was
+ * marked must have arrived. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,12 @@
 #include "support/check.h"
 #include "support/random.h"
 #include "support/threads.h"
+#include "team/endpoint.h"
+#include "team/kit.h"
+#include "tutti/tutti.h"
 
-enum { PARTITIONS = 2048, EACH = 4096, RECEIVED = 64, POLLS = 4096 };
+enum { PARTITIONS = 2048, EACH = 4096, RECEIVED = 64, POLLS = 4096, SCRATCH = 1 << 20 };
+enum { MESSAGES_MOST = PARTITIONS / 16 }; /* in any order but the drawn one */
 enum order { UP, DOWN, DRAWN, POLLED, ORDERS };
 
 static const char *const order_text[] = {"upwards", "downwards", "in a drawn order", "with progress in between"};
@@ -103,7 +108,7 @@ static void one_order(enum order order, char *from, char *to, const struct tutti
     mark_all(order, send, receive, state);
     while (ended < 2)
         tutti_progress_poll();
-    CHECK(order == DRAWN || sent <= PARTITIONS / 8, "%d partitions %s were sent in %ld messages", PARTITIONS,
+    CHECK(order == DRAWN || sent <= MESSAGES_MOST, "%d partitions %s were sent in %ld messages", PARTITIONS,
           order_text[order], sent);
     size_t wrong = 0;
     for (size_t i = 0; i < bytes; i++)
@@ -113,27 +118,49 @@ static void one_order(enum order order, char *from, char *to, const struct tutti
     tutti_part_free(receive);
 }
 
+/* Device memory goes by rendezvous. */
+static void all_orders(int device, const struct tutti_plan *plan)
+{
+    uint64_t state = check_seed();
+    char *memory[2] = {NULL, NULL};
+    for (int i = 0; i < 2; i++)
+        if (!device)
+            memory[i] = malloc((size_t)PARTITIONS * EACH);
+        else if (!CHECK(tutti_alloc((size_t)PARTITIONS * EACH, (void **)&memory[i]) == 0, "device memory"))
+            return;
+    for (int order = 0; order < ORDERS; order++)
+        one_order((enum order)order, memory[0], memory[1], plan, &state);
+    for (int i = 0; i < 2; i++)
+        if (device)
+            tutti_free(memory[i]);
+        else
+            free(memory[i]);
+}
+
 static int rank_main(struct tutti_transport *transport, void *unused)
 {
+    struct kit kit;
     struct any_room types = {0};
     const struct tutti_plan *plan;
-    uint64_t state = check_seed();
     (void)unused;
+    if (!kit_open(transport, &kit))
+        return 1;
+    (void)tutti_transport_tags(transport, TUTTI_RNDVS); /* the first ones are those of the protocols */
+    struct tutti_endpoint *endpoint = tutti_endpoint_new(kit.node, tutti_device(), SCRATCH);
     beneath = transport->ops;
     counting = *beneath;
     counting.send = count_send;
     transport->ops = &counting;
     if (!CHECK(tutti_plan_build(any_bytes(&types, 1), &plan) == TUTTI_OK, "no plan") ||
-        !CHECK(tutti_part_open(transport, NULL, NULL, 0) == TUTTI_OK, "open"))
+        !CHECK(endpoint && tutti_part_open(transport, endpoint, kit.node, 0) == TUTTI_OK, "open"))
         return 1;
-    char *from = malloc((size_t)PARTITIONS * EACH), *to = malloc((size_t)PARTITIONS * EACH);
-    for (int order = 0; order < ORDERS; order++)
-        one_order((enum order)order, from, to, plan, &state);
-    free(from);
-    free(to);
+    all_orders(0, plan);
+    all_orders(1, plan);
     tutti_part_close();
-    transport->ops = beneath;
     tutti_plan_drop(plan);
+    transport->ops = beneath;
+    tutti_endpoint_free(endpoint, 1);
+    kit_close(&kit);
     any_free(&types);
     return check_failed() != 0;
 }
