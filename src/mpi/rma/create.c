@@ -25,13 +25,13 @@ int tutti_ranks_agree(MPI_Comm comm, int mine, int *least)
     return tutti_next.MPI_Allreduce(&mine, least, 1, MPI_INT, tutti_handles.min, comm);
 }
 
-int tutti_ranks_ask(MPI_Comm comm)
+enum tutti_whose tutti_ranks_asked(MPI_Comm comm)
 {
     int inter = 1;
-    if (tutti_inside || tutti_door.aware || !tutti_door.node || comm == tutti_handles.no_comm)
-        return 0;
-    return tutti_next.MPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS && !inter &&
-           tutti_whose(comm) != TUTTI_OF_OTHERS;
+    if (tutti_inside || tutti_door.aware || !tutti_door.node || comm == tutti_handles.no_comm ||
+        tutti_next.MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter)
+        return TUTTI_OF_OTHERS;
+    return tutti_whose(comm);
 }
 
 static int creation_is_alone(const struct creation *creation)
@@ -79,7 +79,7 @@ static int creation_begin(struct creation *creation, const char *call, void *bas
     const int device = size > 0 && tutti_must_stage(base);
     int least = 1, status = TUTTI_OK;
     *creation = (struct creation){.base = base, .size = size, .unit = unit};
-    if (!tutti_ranks_ask(comm)) {
+    if (tutti_ranks_asked(comm) == TUTTI_OF_OTHERS) {
         if (!device)
             return MPI_SUCCESS;
         tutti_refuse(call, "base");
