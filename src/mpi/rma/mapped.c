@@ -2,6 +2,7 @@
 #include "mpi/rma/mapped.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "bounce/bounce.h"
 #include "core/fnv.h"
@@ -190,6 +191,20 @@ static int making_wait(struct making *m, int (*done)(void *with), const char *wh
 
 /* ---- the window ---- */
 
+/* What is counted in the window is left as it is: that is most of it. */
+static struct tutti_mapped *mapped_new(int n)
+{
+    const size_t peers = (size_t)n * sizeof(struct tutti_mapped_peer);
+    struct tutti_mapped *mapped = malloc(sizeof *mapped + peers);
+    if (!mapped)
+        return NULL;
+    memset(mapped, 0, offsetof(struct tutti_mapped, job));
+    memset(&mapped->batch, 0, offsetof(struct tutti_mapped_batch, of));
+    memset(mapped->peer, 0, peers);
+    mapped->n = n;
+    return mapped;
+}
+
 /* What this rank can do alone, but for its slot. 1: well. */
 static int making_begin(struct making *m, MPI_Comm comm)
 {
@@ -198,11 +213,10 @@ static int making_begin(struct making *m, MPI_Comm comm)
     if (tutti_next.MPI_Comm_size(comm, &n) != MPI_SUCCESS)
         return making_fails(m, "no communicator");
     m->all = wish->dynamic ? NULL : malloc((size_t)n * sizeof *m->all);
-    m->mapped = calloc(1, sizeof *m->mapped + (size_t)n * sizeof m->mapped->peer[0]);
+    m->mapped = mapped_new(n);
     if ((!m->all && !wish->dynamic) || !m->mapped)
         return making_fails(m, "no memory");
     struct tutti_mapped *mapped = m->mapped;
-    mapped->n = n;
     mapped->gpu = -1;
     mapped->beside = wish->dynamic;
     mapped->bytes = (uint64_t)wish->size;

@@ -96,7 +96,7 @@ struct tutti_mapped {
     uint64_t bytes;                     /* of this rank's window */
     uint64_t window;                    /* its number, see slots.h */
     struct tutti_mapped_slot *slot;     /* of this rank; NULL: none */
-    unsigned pairs; /* ranks that a slot has words for */
+    unsigned pairs;                     /* ranks that a slot has words for */
     int serves;                         /* see tutti_mapped_serve() */
     struct tutti_attachments *attached; /* of dynamic windows, otherwise NULL; the window's */
     int fenced;                         /* a fence has opened an epoch */

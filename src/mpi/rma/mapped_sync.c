@@ -9,6 +9,9 @@ enum { EXCLUSIVE = 1 << 30 };
 
 static int mapped_sync_wait(int (*done)(void *with), void *with, const char *what)
 {
+    const int is_done = done(with);
+    if (is_done)
+        return is_done < 0 ? is_done : TUTTI_OK;
     return tutti_progress_wait(&(const struct tutti_wait){.done = done, .with = with, .what = what, .watched = 1});
 }
 

@@ -72,6 +72,8 @@ struct tutti_request *tutti_unfinished_request(struct tutti_unfinished *op, MPI_
 /* The window has completed operations with this target, or with all. */
 enum { TUTTI_RMA_ALL = -1 };
 int tutti_unfinished_complete(struct tutti_window *window, int target);
+/* 1 if the window keeps buffers. */
+int tutti_unfinished_any(struct tutti_window *window);
 /* 1 if the MPI's data of an operation that it would hand on may still be under way after MPI_Win_flush_local. */
 int tutti_unfinished_arrives(const struct tutti_window *window, int target);
 
