@@ -1,6 +1,8 @@
 /* Dynamic windows. Each rank finds what the others have attached in their rows (attachments.h). In one node a window is
  * made without a message, and ranks map each other's regions; otherwise, and where a region cannot be mapped, the owner
  * attaches a copy in host memory (shadow.c) in its place. */
+#include <stdlib.h>
+
 #include "core/log.h"
 #include "mpi/comm/comms.h"
 #include "mpi/move/mover.h"
@@ -34,9 +36,11 @@ static void attach_rows_close(struct rows *rows)
 /* Before the MPI's call. Of one node it is local, and the slots of the others are looked for after that call. */
 static int attach_rows_begin(struct rows *rows, MPI_Comm comm, enum tutti_whose *whose, const char **why)
 {
-    *whose = tutti_ranks_asked(comm);
+    int n = 0, *world;
+    *whose = tutti_ranks_asked(comm, &world, &n);
     if (*whose == TUTTI_OURS)
-        rows->mapped = tutti_mapped_begin(comm, why);
+        rows->mapped = tutti_mapped_begin(comm, world, n, why);
+    free(world);
     return *whose == TUTTI_OF_NODES ? attach_rows_travel(rows, comm, "ranks of several nodes") : MPI_SUCCESS;
 }
 

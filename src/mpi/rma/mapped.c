@@ -78,15 +78,14 @@ static int mapped_find_gpu(struct making *m)
 }
 
 /* Each rank of the communicator in the node, and the number of the window. */
-static int mapped_find_peers(struct making *m, MPI_Comm comm)
+static int mapped_find_peers(struct making *m, MPI_Comm comm, const int *world, int n)
 {
-    int n = 0, *world = tutti_world_ranks(comm, &n), fine = world && n == m->mapped->n;
+    int fine = world && n == m->mapped->n;
     for (int r = 0; fine && r < n; r++) {
         m->mapped->peer[r].node = tutti_node_find(tutti_door.node, world[r]);
         fine = m->mapped->peer[r].node >= 0;
     }
     m->mapped->window = fine ? tutti_window_number(comm, world, n) : 0;
-    free(world);
     return fine || making_fails(m, "ranks of several nodes");
 }
 
@@ -206,7 +205,7 @@ static struct tutti_mapped *mapped_new(int n)
 }
 
 /* What this rank can do alone, but for its slot. 1: well. */
-static int making_begin(struct making *m, MPI_Comm comm)
+static int making_begin(struct making *m, MPI_Comm comm, const int *world, int ranks)
 {
     const struct tutti_mapped_wish *wish = m->wish;
     int n = 0;
@@ -225,7 +224,7 @@ static int making_begin(struct making *m, MPI_Comm comm)
     pthread_mutex_init(&mapped->batch.mutex, NULL);
     tutti_next.MPI_Comm_rank(comm, &mapped->rank);
     m->mine = (struct record){.bytes = (uint64_t)wish->size, .unit = wish->unit};
-    if (!mapped_find_peers(m, comm))
+    if (!mapped_find_peers(m, comm, world, ranks))
         return 0;
     if (wish->size < 0 || wish->unit <= 0) /* the MPI's error */
         return making_fails(m, "wrong arguments");
@@ -249,7 +248,9 @@ static void making_drop(struct making *m)
 int tutti_mapped_open(struct tutti_mapped **out, MPI_Comm comm, const struct tutti_mapped_wish *wish, const char **why)
 {
     struct making m = {.wish = wish};
-    int all = 0, fine = making_begin(&m, comm), code = MPI_SUCCESS;
+    int all = 0, n = 0, *world = tutti_world_ranks(comm, &n), fine = making_begin(&m, comm, world, n),
+        code = MPI_SUCCESS;
+    free(world);
     if (fine && m.mapped->window == 0)
         code = mapped_agree_number(&m, comm);
     fine = fine && mapped_find_gpu(&m) && mapped_find_slot(&m) &&
@@ -272,11 +273,11 @@ int tutti_mapped_open(struct tutti_mapped **out, MPI_Comm comm, const struct tut
     return code;
 }
 
-struct tutti_mapped *tutti_mapped_begin(MPI_Comm comm, const char **why)
+struct tutti_mapped *tutti_mapped_begin(MPI_Comm comm, const int *world, int n, const char **why)
 {
     static const struct tutti_mapped_wish wish = {.unit = 1, .dynamic = 1};
     struct making m = {.wish = &wish};
-    int fine = making_begin(&m, comm);
+    int fine = making_begin(&m, comm, world, n);
     if (fine && m.mapped->window == 0)
         fine = mapped_agree_number(&m, comm) == MPI_SUCCESS;
     if (!fine || !mapped_find_rows(&m) || !mapped_find_slot(&m))

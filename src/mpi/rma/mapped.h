@@ -129,9 +129,9 @@ struct tutti_mapped_wish {
 };
 int tutti_mapped_open(struct tutti_mapped **out, MPI_Comm comm, const struct tutti_mapped_wish *wish, const char **why);
 /* The same for a dynamic window, in two steps without a message: before the MPI's call, which is local, and after it.
- * Its `attached` is empty then, of rows that all ranks see. begin: NULL where this rank cannot. end: drops one that
- * some rank could not begin: then *mapped is NULL on all ranks. */
-struct tutti_mapped *tutti_mapped_begin(MPI_Comm comm, const char **why);
+ * world: its `n` ranks in the world, or NULL. Its `attached` is empty then, of rows that all ranks see. begin: NULL
+ * where this rank cannot. end: drops one that some rank could not begin: then *mapped is NULL on all ranks. */
+struct tutti_mapped *tutti_mapped_begin(MPI_Comm comm, const int *world, int n, const char **why);
 void tutti_mapped_end(struct tutti_mapped **mapped, const char **why);
 /* Local. No rank uses the window any more. */
 void tutti_mapped_close(struct tutti_mapped *mapped);

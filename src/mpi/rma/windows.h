@@ -54,8 +54,11 @@ void tutti_window_drop(struct tutti_window *window);
 
 /* ---- create.c ---- */
 
-/* Whose ranks the communicator has. TUTTI_OF_OTHERS: they do not ask each other. */
-enum tutti_whose tutti_ranks_asked(MPI_Comm comm);
+/* Whose ranks the communicator has, and their ranks in the world (NULL: not known; the caller frees them).
+ * TUTTI_OF_OTHERS: they do not ask each other. */
+enum tutti_whose tutti_ranks_asked(MPI_Comm comm, int **world, int *n);
+/* 1 if they do. */
+int tutti_ranks_ask(MPI_Comm comm);
 /* Collective: the least of what the ranks say. An MPI code. */
 int tutti_ranks_agree(MPI_Comm comm, int mine, int *least);
 
