@@ -89,7 +89,7 @@ static int mapped_find_peers(struct making *m, MPI_Comm comm, const int *world, 
     return fine || making_fails(m, "ranks of several nodes");
 }
 
-/* The number of a window whose communicator has none. Collective; an MPI code. */
+/* The number of a window of a communicator that is not known to all ranks alike. Collective; an MPI code. */
 static int mapped_agree_number(struct making *m, MPI_Comm comm)
 {
     static atomic_int numbers;

@@ -42,7 +42,7 @@ struct tutti_attached_row {
     uint64_t copy; /* where the public copy lies at the owner */
 };
 
-/* 0: nobody on this node has attached device memory to a dynamic window of this process. */
+/* 0: no rank has attached device memory to a dynamic window of this process and its node. */
 extern const _Atomic uint32_t *_Atomic tutti_windows_foreign;
 static inline int tutti_windows_have_foreign(void)
 {
