@@ -126,10 +126,10 @@ struct tutti_node {
     _Atomic uint32_t notices;                            /* counts the notices of peers */
     struct tutti_sm_budget sm_budget[TUTTI_BUDGET_GPUS]; /* by GPU of this process */
     int presents;                                        /* see sharing.c */
-    struct tutti_sharing *sharing;          /* likewise, with the other nodes of the machine; NULL: there are none */
-    atomic_int present[TUTTI_SHARING_GPUS]; /* by GPU of this process: its entry + 1; 0: none yet; -1: none */
-    atomic_int streams;                     /* communicators with a stream */
-    atomic_int kernels;                     /* see tutti_deferred_free_kernels() */
+    struct tutti_sharing *sharing;              /* likewise, with the other nodes of the machine, if it has any */
+    atomic_int present[TUTTI_SHARING_GPUS];     /* by GPU of this process: its entry + 1; 0: none yet; -1: none */
+    atomic_int streams;                         /* communicators with a stream */
+    atomic_int kernels;                         /* see tutti_deferred_free_kernels() */
     struct tutti_deferred_free *deferred_frees; /* see deferred_free.h; under `lock` */
     struct tutti_watcher *watcher;              /* see watcher.h; under `lock` */
 };

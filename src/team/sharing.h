@@ -5,7 +5,7 @@
 #include "team/node.h"
 
 struct tutti_socket_name;
-/* Local: a socket for notes of other nodes of the machine, and its name (no length: there is none). */
+/* Local: a socket for notes of other nodes of the machine, and its name (without length on failure). */
 void tutti_sharing_open(struct tutti_node *node, struct tutti_socket_name *name);
 /* Local: the socket of a rank of the world on this machine, and a key that the world's ranks alone know. */
 void tutti_sharing_meet(struct tutti_node *node, int world_rank, const struct tutti_socket_name *name,
