@@ -11,7 +11,7 @@
 #include "team/socket.h"
 
 static const uint64_t page_magic = 0x5455545449504147; /* "TUTTIPAG" */
-enum { PAGE_VERSION = 5, PAGE_SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
+enum { PAGE_VERSION = 6, PAGE_SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
 
 /* Pages that ranks of this process have made: where ranks are threads, all look at one mapping. No lock: a child after
  * fork releases its page while another thread of the parent may have held one. */

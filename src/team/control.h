@@ -203,6 +203,10 @@ struct tutti_present {
     unsigned char uuid[16];
 };
 
+/* Of windows of one-sided communication, which lays both out (mpi/rma/slots.h): words, and rows on pages that are made
+ * when they are used. Zeros at first. */
+enum { TUTTI_WINDOW_WORDS = 256 << 10, TUTTI_WINDOW_ROWS = 3 << 20 };
+
 struct tutti_control {
     _Alignas(4096) uint64_t magic;
     uint32_t version, pid;
@@ -214,10 +218,12 @@ struct tutti_control {
     struct tutti_endpoints endpoints;
     struct tutti_invalidations invalidations;
     struct tutti_marks marks;
+    _Alignas(4096) unsigned char window_words[TUTTI_WINDOW_WORDS];
     struct tutti_listed listed[TUTTI_SLOTS][2]; /* of each slot, in the call of sequence s: [s & 1] */
     struct tutti_exposures exposures[TUTTI_WORDS];
     struct tutti_present present[TUTTI_PRESENT_GPUS];
+    _Alignas(4096) unsigned char window_rows[TUTTI_WINDOW_ROWS];
 };
-_Static_assert(sizeof(struct tutti_control) < 8 << 20, "every rank maps the page of every rank of its node");
+_Static_assert(sizeof(struct tutti_control) < 12 << 20, "every rank maps the page of every rank of its node");
 
 #endif

@@ -13,6 +13,7 @@
 #include "team/deferred_free.h"
 #include "team/page_view.h"
 #include "team/resources.h"
+#include "team/sharing.h"
 #include "team/socket.h"
 #include "team/watch.h"
 #include "team/watcher.h"
@@ -20,10 +21,12 @@
 enum { CLOSE_SECONDS = 2 }; /* peers may take this long to leave the last communicators */
 
 struct discovery {
-    int64_t *colors;       /* of each rank of the world */
-    uint64_t (*nonces)[2]; /* drawn by each */
-    struct tutti_socket_name *names;
-    int first; /* world rank of node rank 0 */
+    int64_t *colors;                     /* of each rank of the world */
+    uint64_t (*nonces)[2];               /* drawn by each */
+    struct tutti_socket_name *names;     /* of each rank of the world: of its listening socket */
+    struct tutti_socket_name (*both)[2]; /* and beside it that of sharing.h */
+    int first;                           /* world rank of node rank 0 */
+    int split;                           /* 1: other nodes are of this machine */
 };
 
 /* *speaker: the rank of the world that says why nothing is shared, the same on all: one that has failed by itself, if
@@ -50,6 +53,7 @@ static void node_find_members(struct tutti_node *node, struct discovery *d)
     int start = split > 0 ? before / split * split : 0;
     node->rank = before - start;
     node->size = split > 0 && all - start > split ? split : all - start;
+    d->split = node->size < all;
     for (int r = 0, at = 0; r < world->size; r++) {
         if (d->colors[r] == mine && at++ == start)
             d->first = r;
@@ -101,6 +105,7 @@ static void free_node(struct tutti_node *node)
             close(node->peer[r].socket);
         tutti_page_release(node->peer[r].page);
     }
+    tutti_sharing_close(node);
     tutti_cache_free(node->cache);
     pthread_mutex_destroy(&node->lock);
     pthread_mutex_destroy(&node->post);
@@ -141,13 +146,20 @@ static int node_open_own(struct tutti_node *node, int *page_fd, int *listener, s
 static int connect_members(struct tutti_node *node, struct discovery *d, int mine, int *speaker)
 {
     struct tutti_transport *world = node->world;
-    struct tutti_socket_name name = {.length = 0};
+    struct tutti_socket_name name[2] = {{.length = 0}, {.length = 0}};
     int page_fd = -1, listener = -1;
     if (mine == TUTTI_OK)
-        mine = node_open_own(node, &page_fd, &listener, &name);
+        mine = node_open_own(node, &page_fd, &listener, &name[0]);
     int status = choose_speaker(world, mine, speaker);
+    if (d->split)
+        tutti_sharing_open(node, &name[1]);
     if (status == TUTTI_OK && *speaker < 0)
-        status = world->ops->allgather(world, &name, d->names, sizeof name);
+        status = world->ops->allgather(world, name, d->both, sizeof name);
+    for (int r = 0; r < world->size && status == TUTTI_OK && *speaker < 0; r++) {
+        d->names[r] = d->both[r][0];
+        if (d->both[r][1].length > 0 && d->colors[r] == d->colors[world->rank])
+            tutti_sharing_meet(node, r, &d->both[r][1], d->nonces[0]);
+    }
     if (status == TUTTI_OK && *speaker < 0) {
         mine = tutti_socket_mesh(node, listener, d->names, page_fd);
         status = choose_speaker(world, mine, speaker);
@@ -164,10 +176,14 @@ int tutti_node_open(struct tutti_transport *world, struct tutti_node **out)
     *out = NULL;
     struct tutti_node *node = node_new(world);
     size_t size = (size_t)world->size;
-    struct discovery d = {malloc(size * sizeof *d.colors), malloc(size * sizeof *d.nonces),
-                          malloc(size * sizeof *d.names), 0};
-    int speaker,
-        status = choose_speaker(world, node && d.colors && d.nonces && d.names ? TUTTI_OK : TUTTI_ERR_MEMORY, &speaker);
+    struct discovery d = {malloc(size * sizeof *d.colors),
+                          malloc(size * sizeof *d.nonces),
+                          malloc(size * sizeof *d.names),
+                          malloc(size * sizeof *d.both),
+                          0,
+                          0};
+    const int fine = node && d.colors && d.nonces && d.names && d.both;
+    int speaker, status = choose_speaker(world, fine ? TUTTI_OK : TUTTI_ERR_MEMORY, &speaker);
     if (status == TUTTI_OK && speaker < 0) {
         int mine = TUTTI_OK;
         status = node_discover(node, &d, &mine);
@@ -176,6 +192,7 @@ int tutti_node_open(struct tutti_transport *world, struct tutti_node **out)
     }
     free(d.nonces);
     free(d.names);
+    free(d.both);
     if (status == TUTTI_OK && speaker < 0) {
         node->colors = d.colors;
         tutti_debug("node of %d ranks, rank %d, %d cores", node->size, node->rank, node->cores);

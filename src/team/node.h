@@ -94,6 +94,7 @@ struct tutti_membership {
     struct tutti_mapping *pins[TUTTI_MAX_GPUS + TUTTI_MAX_RANKS];
 };
 
+struct tutti_sharing;
 struct tutti_node {
     struct tutti_transport *world;
     int rank, size;
@@ -125,6 +126,7 @@ struct tutti_node {
     _Atomic uint32_t notices;                            /* counts the notices of peers */
     struct tutti_sm_budget sm_budget[TUTTI_BUDGET_GPUS]; /* by GPU of this process */
     int presents;                                        /* see sharing.c */
+    struct tutti_sharing *sharing;              /* likewise, with the other nodes of the machine, if it has any */
     atomic_int present[TUTTI_SHARING_GPUS];     /* by GPU of this process: its entry + 1; 0: none yet; -1: none */
     atomic_int streams;                         /* communicators with a stream */
     atomic_int kernels;                         /* see tutti_deferred_free_kernels() */

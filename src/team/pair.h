@@ -19,13 +19,10 @@ int tutti_pair_map(struct tutti_node *node, const struct tutti_device *device, i
 void tutti_pair_poll(struct tutti_node *node, int peer);
 /* Closes a descriptor that `peer` has sent for this name and that was not taken: the memory was mapped before. */
 void tutti_pair_drop(struct tutti_node *node, int peer, const struct tutti_share *share);
-/* A descriptor of any kind for node rank `peer`, by a name that no other one between the two has (tutti_pair_name()).
- * send: 1 sent, or the peer has gone; 0 to be called again, the socket is full. take: 1 and *fd (-1: lost; the caller
- * closes it), 0 not yet. */
-uint64_t tutti_pair_name(void);
-int tutti_pair_send(struct tutti_node *node, int peer, uint64_t name, int fd);
-int tutti_pair_take(struct tutti_node *node, int peer, uint64_t name, int *fd);
 /* NULL is fine. */
 void tutti_pair_release(struct tutti_node *node, const struct tutti_device *device, struct tutti_mapping *mapping);
+/* What rank `peer` has in its control page for windows: TUTTI_WINDOW_WORDS and TUTTI_WINDOW_ROWS bytes. */
+void *tutti_pair_words(const struct tutti_node *node, int peer);
+void *tutti_pair_rows(const struct tutti_node *node, int peer);
 
 #endif

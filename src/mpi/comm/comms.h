@@ -130,6 +130,8 @@ int *tutti_world_ranks(MPI_Comm comm, int *n);
  * even have Tutti in front. The node must be known. */
 enum tutti_whose { TUTTI_OURS, TUTTI_OF_NODES, TUTTI_OF_OTHERS };
 enum tutti_whose tutti_whose(MPI_Comm comm);
+/* The same, and tutti_world_ranks(). */
+enum tutti_whose tutti_whose_ranks(MPI_Comm comm, int **ranks, int *n);
 /* Users of a communicator, which are called before it is freed. */
 struct tutti_comm_users {
     void (*leave)(

@@ -11,12 +11,12 @@
 #include "core/fnv.h"
 #include "mpi/real/handles.h"
 
-enum { WORLD = 1, SELF = 2 };
+enum { WORLD = 1, SELF = 2, WINDOW = 3 };
 
 /* By handle; and, of calls that name groups, how many there were of each kind. */
 static struct known {
     MPI_Comm comm;
-    uint64_t identity, children;
+    uint64_t identity, children, windows;
     UT_hash_handle hh;
 } * known;
 static struct counted {
@@ -60,6 +60,17 @@ uint64_t tutti_comm_identity_child(MPI_Comm comm)
     struct known *one = known_of(comm);
     if (one)
         identity = identity_mix((const uint64_t[]){one->identity, ++one->children}, 2);
+    pthread_mutex_unlock(&lock);
+    return identity;
+}
+
+uint64_t tutti_comm_identity_window(MPI_Comm comm)
+{
+    uint64_t identity = 0;
+    pthread_mutex_lock(&lock);
+    struct known *one = known_of(comm);
+    if (one)
+        identity = identity_mix((const uint64_t[]){one->identity, WINDOW, ++one->windows}, 3);
     pthread_mutex_unlock(&lock);
     return identity;
 }
@@ -121,7 +132,7 @@ void tutti_comm_identity_note(MPI_Comm comm, uint64_t identity)
     }
     if (one) {
         one->identity = identity;
-        one->children = 0;
+        one->children = one->windows = 0;
     }
     pthread_mutex_unlock(&lock);
 }

@@ -12,6 +12,8 @@ uint64_t tutti_comm_identity(MPI_Comm comm);
 /* A collective call on `comm` begins that creates a communicator: the number of the new communicator, 0 if that of
  * `comm` is not known. Once for each such call, in the order of the calls. */
 uint64_t tutti_comm_identity_child(MPI_Comm comm);
+/* The same for a window that the ranks of `comm` make. */
+uint64_t tutti_comm_identity_window(MPI_Comm comm);
 /* The same of a call of a group's ranks alone: MPI_Comm_create_group, or one that connects two groups. other: NULL:
  * there is one group. */
 uint64_t tutti_comm_identity_of_group(uint64_t parent, MPI_Group group, const MPI_Group *other, int tag);

@@ -58,14 +58,21 @@ static enum tutti_whose one_by_one(MPI_Comm comm)
     return out;
 }
 
+enum tutti_whose tutti_whose_ranks(MPI_Comm comm, int **ranks, int *n)
+{
+    enum tutti_whose out = TUTTI_OURS;
+    *ranks = tutti_world_ranks(comm, n);
+    if (!*ranks)
+        return one_by_one(comm);
+    for (int i = 0; i < *n && out != TUTTI_OF_OTHERS; i++)
+        out = members_with(out, (*ranks)[i]);
+    return out;
+}
+
 enum tutti_whose tutti_whose(MPI_Comm comm)
 {
-    int n = 0, *ranks = tutti_world_ranks(comm, &n);
-    enum tutti_whose out = TUTTI_OURS;
-    if (!ranks)
-        return one_by_one(comm);
-    for (int i = 0; i < n && out != TUTTI_OF_OTHERS; i++)
-        out = members_with(out, ranks[i]);
+    int n = 0, *ranks;
+    const enum tutti_whose out = tutti_whose_ranks(comm, &ranks, &n);
     free(ranks);
     return out;
 }

@@ -64,10 +64,10 @@ static struct tutti_send_request *take_back(struct tutti_send_request *sent, int
 
 int tutti_rts_fits(const struct tutti_message *message, const struct tutti_layout *layout, uint64_t bytes)
 {
-    if (message->type == tutti_handles.packed) /* the receiver's type may be anything */
-        return 0;
-    if (bytes >= TUTTI_SHORT_RTS_LEAST && bytes < TUTTI_RTS_BYTES)
+    if (bytes >= TUTTI_SHORT_RTS_LEAST && bytes < TUTTI_RTS_BYTES) /* the text is as long as the message */
         return 1;
+    if (message->type == tutti_handles.packed) /* the receiver's type may be any, and the text end inside an element */
+        return 0;
     const unsigned length = (unsigned)tutti_rts_length(bytes);
     return (layout->basic > 0 && layout->basic != UINT_MAX && length % layout->basic == 0) ||
            length % layout->size == 0;

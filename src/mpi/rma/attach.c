@@ -1,6 +1,8 @@
-/* Dynamic windows. All ranks agree when they make one whether device memory may be attached to it: there are rows then
- * in which each rank finds what the others have attached (attachments.h). In one node ranks map each other's regions;
- * otherwise, and where a region cannot be mapped, the owner attaches a copy in host memory (shadow.c) in its place. */
+/* Dynamic windows. Each rank finds what the others have attached in their rows (attachments.h). In one node a window is
+ * made without a message, and ranks map each other's regions; otherwise, and where a region cannot be mapped, the owner
+ * attaches a copy in host memory (shadow.c) in its place. */
+#include <stdlib.h>
+
 #include "core/log.h"
 #include "mpi/comm/comms.h"
 #include "mpi/move/mover.h"
@@ -13,47 +15,57 @@ struct rows {
     struct tutti_attachments *attached;
 };
 
-/* Collective. Nothing is open where no rank has a device. An MPI code. */
-static int attach_rows_open(struct rows *rows, MPI_Comm comm)
+/* Collective: rows that travel by the MPI, for this reason. An MPI code. */
+static int attach_rows_travel(struct rows *rows, MPI_Comm comm, const char *why)
 {
-    const struct tutti_mapped_wish wish = {.unit = 1, .dynamic = 1};
-    const char *why = "ranks of several nodes";
-    int none = 1, code = MPI_SUCCESS;
-    *rows = (struct rows){.mapped = NULL};
-    if (!tutti_ranks_ask(comm))
-        return code;
-    code = tutti_ranks_agree(comm, tutti_door.device == NULL, &none);
+    int none = 1;
+    const int code = tutti_ranks_agree(comm, tutti_door.device == NULL, &none);
     if (code != MPI_SUCCESS || none)
         return code;
-    if (tutti_whose(comm) == TUTTI_OURS)
-        code = tutti_mapped_open(&rows->mapped, comm, &wish, &why);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (rows->mapped) {
-        rows->attached = rows->mapped->attached;
-        tutti_mapped_look(rows->mapped);
-        return code;
-    }
     tutti_info("MPI_Win_create_dynamic: device memory that is attached gets a copy in host memory: %s", why);
     return tutti_attachments_open(&rows->attached, comm);
 }
 
 static void attach_rows_close(struct rows *rows)
 {
+    struct tutti_attachments *attached = rows->mapped ? rows->mapped->attached : rows->attached;
     tutti_mapped_close(rows->mapped);
-    tutti_attachments_close(rows->attached);
+    tutti_attachments_close(attached);
+}
+
+/* Before the MPI's call. Of one node it is local, and the slots of the others are looked for after that call. */
+static int attach_rows_begin(struct rows *rows, MPI_Comm comm, enum tutti_whose *whose, const char **why)
+{
+    int n = 0, *world;
+    *whose = tutti_ranks_asked(comm, &world, &n);
+    if (*whose == TUTTI_OURS)
+        rows->mapped = tutti_mapped_begin(comm, world, n, why);
+    free(world);
+    return *whose == TUTTI_OF_NODES ? attach_rows_travel(rows, comm, "ranks of several nodes") : MPI_SUCCESS;
+}
+
+static int attach_rows_end(struct rows *rows, MPI_Comm comm, const char *why)
+{
+    tutti_mapped_end(&rows->mapped, &why);
+    if (!rows->mapped)
+        return attach_rows_travel(rows, comm, why ? why : "another rank has no memory for the window");
+    rows->attached = rows->mapped->attached;
+    return MPI_SUCCESS;
 }
 
 int tutti_door_MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
-    struct rows rows;
-    struct tutti_window *window;
+    struct rows rows = {.mapped = NULL};
+    struct tutti_window *window = NULL;
+    enum tutti_whose whose;
+    const char *why = NULL;
     tutti_mover_pass(TUTTI_COLLECTIVE_MEETING, 0, comm);
-    int code = attach_rows_open(&rows, comm);
-    if (code != MPI_SUCCESS)
-        return code;
-    code = tutti_next.MPI_Win_create_dynamic(info, comm, win);
-    if (!rows.attached)
+    int code = attach_rows_begin(&rows, comm, &whose, &why);
+    if (code == MPI_SUCCESS)
+        code = tutti_next.MPI_Win_create_dynamic(info, comm, win);
+    if (code == MPI_SUCCESS && whose == TUTTI_OURS)
+        code = attach_rows_end(&rows, comm, why);
+    if (code == MPI_SUCCESS && !rows.attached)
         return code;
     if (code != MPI_SUCCESS || !(window = tutti_window_of(*win))) {
         attach_rows_close(&rows);
@@ -61,7 +73,8 @@ int tutti_door_MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win
     }
     window->mapped = rows.mapped;
     window->attached = rows.attached;
-    atomic_fetch_add(&tutti_windows_dynamic, 1);
+    if (!window->mapped)
+        atomic_fetch_add(&tutti_windows_far, 1);
     return code;
 }
 
@@ -98,9 +111,11 @@ static int attach_memory(struct tutti_window *window, void *base, MPI_Aint size)
     if (!region.mapped && (code = attach_copy(window, base, size, &region)) != MPI_SUCCESS)
         return code;
     if (region.mapped)
-        window->mapped->share[(size_t)window->mapped->rank * TUTTI_ATTACHED_ROWS + (size_t)row] = share;
+        tutti_mapped_shares(tutti_node_rank(tutti_door.node))[row] = share;
     else
         tutti_info("MPI_Win_attach: %zu bytes of device memory have a copy in host memory", (size_t)size);
+    for (int r = 0; window->mapped && r < window->mapped->n; r++)
+        tutti_mapped_announce(window->mapped->peer[r].node);
     code = tutti_attachments_add(window->attached, row, &region);
     if (region.mapped)
         tutti_mapped_shown(window->mapped, &share);
@@ -116,9 +131,9 @@ int tutti_door_MPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
         tutti_refuse("MPI_Win_attach", "base");
         return tutti_fail_win(win, MPI_ERR_BUFFER);
     }
-    pthread_mutex_lock(&window->attached->mutex);
+    pthread_mutex_lock(window->attached->mutex);
     const int code = attach_memory(window, base, size);
-    pthread_mutex_unlock(&window->attached->mutex);
+    pthread_mutex_unlock(window->attached->mutex);
     return code;
 }
 
@@ -129,10 +144,10 @@ int tutti_door_MPI_Win_detach(MPI_Win win, const void *base)
         return tutti_next.MPI_Win_detach(win, base);
     struct tutti_attachments *attached = window->attached;
     int code = MPI_SUCCESS;
-    pthread_mutex_lock(&attached->mutex);
+    pthread_mutex_lock(attached->mutex);
     const int row = tutti_attachments_begins(attached, (uint64_t)(uintptr_t)base);
     if (row < 0) {
-        pthread_mutex_unlock(&attached->mutex);
+        pthread_mutex_unlock(attached->mutex);
         return tutti_next.MPI_Win_detach(win, base);
     }
     code = tutti_attachments_remove(attached, row);
@@ -145,6 +160,6 @@ int tutti_door_MPI_Win_detach(MPI_Win win, const void *base)
             code = tutti_fail_win(win, tutti_error_code(status));
         tutti_shadow_close(shadow);
     }
-    pthread_mutex_unlock(&attached->mutex);
+    pthread_mutex_unlock(attached->mutex);
     return code;
 }

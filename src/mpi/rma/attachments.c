@@ -6,13 +6,20 @@
 #include "mpi/real/handles.h"
 #include "mpi/rma/trial.h"
 
-struct tutti_attachments *tutti_attachments_of(int n, int rank, unsigned rows, struct tutti_attached_row *row)
+/* Of this rank's rows in its page, which all windows of the node share. */
+static pthread_mutex_t page_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+struct tutti_attachments *tutti_attachments_of(int n, int rank, unsigned rows, uint64_t window)
 {
-    struct tutti_attachments *attached = calloc(1, sizeof *attached);
+    struct tutti_attachments *attached = calloc(1, sizeof *attached + (size_t)n * sizeof attached->row[0]);
     if (!attached)
         return NULL;
-    *attached = (struct tutti_attachments){.n = n, .rank = rank, .rows = rows, .row = row};
-    pthread_mutex_init(&attached->mutex, NULL);
+    attached->n = n;
+    attached->rank = rank;
+    attached->rows = rows;
+    attached->window = window;
+    attached->mutex = window != 0 ? &page_mutex : &attached->far_mutex;
+    pthread_mutex_init(&attached->far_mutex, NULL);
     return attached;
 }
 
@@ -27,7 +34,7 @@ static unsigned attachments_far_rows(int n)
 /* Collective: rows in a window of their own. *fine: loads alone see what a peer has put. An MPI code. */
 static int attachments_far_open(struct tutti_attachments *attached, MPI_Comm comm, int *fine)
 {
-    const size_t bytes = (size_t)attached->n * attached->rows * sizeof *attached->row;
+    const size_t bytes = (size_t)attached->n * attached->rows * sizeof *attached->row[0];
     void *memory = NULL;
     int *model, flag = 0;
     const int code =
@@ -35,7 +42,8 @@ static int attachments_far_open(struct tutti_attachments *attached, MPI_Comm com
     if (code != MPI_SUCCESS)
         return code;
     attached->far = 1;
-    attached->row = memory;
+    for (int r = 0; r < attached->n; r++)
+        attached->row[r] = (struct tutti_attached_row *)memory + (size_t)r * attached->rows;
     memset(memory, 0, bytes);
     *fine = tutti_next.MPI_Win_get_attr(attached->hidden, MPI_WIN_MODEL, &model, &flag) == MPI_SUCCESS && flag &&
             *model == MPI_WIN_UNIFIED;
@@ -50,7 +58,7 @@ int tutti_attachments_open(struct tutti_attachments **out, MPI_Comm comm)
     *out = NULL;
     tutti_next.MPI_Comm_size(comm, &n);
     tutti_next.MPI_Comm_rank(comm, &rank);
-    struct tutti_attachments *attached = tutti_attachments_of(n, rank, attachments_far_rows(n), NULL);
+    struct tutti_attachments *attached = tutti_attachments_of(n, rank, attachments_far_rows(n), 0);
     int mine = attached != NULL;
     int code = tutti_next.MPI_Allreduce(&mine, &all, 1, MPI_INT, tutti_handles.min, comm);
     if (code == MPI_SUCCESS && all) {
@@ -66,6 +74,19 @@ int tutti_attachments_open(struct tutti_attachments **out, MPI_Comm comm)
     return code;
 }
 
+/* What the program has left attached to a window of one node: the rows serve other windows. */
+static void attachments_detach_all(struct tutti_attachments *attached)
+{
+    struct tutti_attachment found;
+    pthread_mutex_lock(attached->mutex);
+    for (unsigned i = 0;
+         attached->row[attached->rank] && tutti_attachments_at(attached, attached->rank, i, &found) >= 0; i++) {
+        if (found.generation)
+            atomic_fetch_add(&attached->row[attached->rank][i].generation, 1);
+    }
+    pthread_mutex_unlock(attached->mutex);
+}
+
 void tutti_attachments_close(struct tutti_attachments *attached)
 {
     if (!attached)
@@ -73,20 +94,24 @@ void tutti_attachments_close(struct tutti_attachments *attached)
     TUTTI_INSIDE();
     if (attached->far)
         tutti_next.MPI_Win_free(&attached->hidden);
-    pthread_mutex_destroy(&attached->mutex);
+    else
+        attachments_detach_all(attached);
+    pthread_mutex_destroy(&attached->far_mutex);
     free(attached);
 }
 
 static struct tutti_attached_row *attachment_at(const struct tutti_attachments *attached, int target, unsigned i)
 {
-    return &attached->row[(size_t)target * attached->rows + i];
+    return &attached->row[target][i];
 }
 
-/* 1 if the row is in use; *out is what it says. Its owner may change it meanwhile: then it is not in use. */
-static int attachment_read(const struct tutti_attached_row *row, unsigned i, struct tutti_attachment *out)
+/* 1 if the row is in use, by this window (0: by any); *out is what it says. Its owner may change it meanwhile: then it
+ * is not in use. */
+static int attachment_read(const struct tutti_attached_row *row, uint64_t window, unsigned i,
+                           struct tutti_attachment *out)
 {
     const uint32_t generation = atomic_load_explicit(&row->generation, memory_order_acquire);
-    if (generation % 2 == 0)
+    if (generation % 2 == 0 || (window != 0 && row->window != window))
         return 0;
     *out = (struct tutti_attachment){.row = i,
                                      .generation = generation,
@@ -106,9 +131,15 @@ int tutti_attachments_at(const struct tutti_attachments *attached, int target, u
     const struct tutti_attached_row *row = attachment_at(attached, target, i);
     if (atomic_load_explicit(&row->generation, memory_order_relaxed) == 0)
         return -1;
-    if (!attachment_read(row, i, out))
+    if (!attachment_read(row, attached->window, i, out))
         out->generation = 0;
     return 0;
+}
+
+int tutti_attachments_own(unsigned i, struct tutti_attachment *out)
+{
+    const struct tutti_attached_row *row = tutti_mapped_rows(tutti_node_rank(tutti_door.node));
+    return i < TUTTI_ATTACHED_ROWS && attachment_read(&row[i], 0, i, out);
 }
 
 int tutti_attachments_find(const struct tutti_attachments *attached, int target, uint64_t at,
@@ -153,7 +184,7 @@ int tutti_attachments_separate(const struct tutti_attachments *attached)
 static int attachment_send(struct tutti_attachments *attached, int row, int bytes)
 {
     const struct tutti_attached_row *from = attachment_at(attached, attached->rank, (unsigned)row);
-    const MPI_Aint at = (const char *)from - (const char *)attached->row;
+    const MPI_Aint at = (const char *)from - (const char *)attached->row[0];
     int code = MPI_SUCCESS;
     TUTTI_INSIDE();
     for (int r = 0; r < attached->n && attached->far && code == MPI_SUCCESS; r++) {
@@ -183,6 +214,7 @@ int tutti_attachments_add(struct tutti_attachments *attached, int row, const str
 {
     struct tutti_attached_row *to = attachment_at(attached, attached->rank, (unsigned)row);
     to->mapped = (uint32_t)region->mapped;
+    to->window = attached->window;
     to->base = region->base;
     to->bytes = region->bytes;
     to->copy = region->copy;

@@ -5,17 +5,8 @@
 #ifndef TUTTI_MPI_RMA_ATTACHMENTS_H
 #define TUTTI_MPI_RMA_ATTACHMENTS_H
 
+#include "mpi/rma/slots.h"
 #include "mpi/rma/windows.h"
-
-/* Rows of a rank, in memory that the ranks share; pages that are not used take no memory. */
-enum { TUTTI_ATTACHED_ROWS = 16384 };
-
-struct tutti_attached_row {
-    _Atomic uint32_t generation; /* 0: never used; odd: this region is attached */
-    uint32_t mapped;             /* by the ranks; otherwise `copy` is */
-    uint64_t base, bytes;
-    uint64_t copy; /* where the public copy lies at the owner */
-};
 
 /* A region that was found. */
 struct tutti_attachment {
@@ -27,15 +18,17 @@ struct tutti_attachment {
 
 struct tutti_attachments {
     int n, rank;
-    unsigned rows;                  /* of each rank */
-    struct tutti_attached_row *row; /* [n][rows] */
-    int far;                        /* rows travel by `hidden`, a window whose memory they are */
+    unsigned rows;   /* of each rank */
+    uint64_t window; /* whose rows these are: the number of a window of one node, 0 where `far` */
+    int far;         /* rows travel by `hidden`, a window whose memory they are */
     MPI_Win hidden;
-    pthread_mutex_t mutex; /* of the own rows */
+    pthread_mutex_t *mutex; /* of the own rows */
+    pthread_mutex_t far_mutex;
+    struct tutti_attached_row *row[]; /* [n], of each rank the first */
 };
 
-/* Local: rows that the caller has put into shared memory. NULL without memory. */
-struct tutti_attachments *tutti_attachments_of(int n, int rank, unsigned rows, struct tutti_attached_row *row);
+/* Local: the caller fills in where the rows are. NULL without memory. */
+struct tutti_attachments *tutti_attachments_of(int n, int rank, unsigned rows, uint64_t window);
 /* Collective over `comm`: rows that travel by the MPI. *out is NULL on all ranks where that cannot be. An MPI code. */
 int tutti_attachments_open(struct tutti_attachments **out, MPI_Comm comm);
 /* Collective where the rows travel by the MPI. NULL is fine. */
@@ -46,9 +39,11 @@ int tutti_attachments_find(const struct tutti_attachments *attached, int target,
 /* The region of this row; its generation is 0 if the row is not in use. -1: no row from here on was ever used. */
 int tutti_attachments_at(const struct tutti_attachments *attached, int target, unsigned i,
                          struct tutti_attachment *out);
+/* A region of this rank's, of any window of the node. 1 if the row is in use. */
+int tutti_attachments_own(unsigned i, struct tutti_attachment *out);
 /* The row of this rank whose region begins at the address; -1: none. */
 int tutti_attachments_begins(const struct tutti_attachments *attached, uint64_t base);
-/* 1 if the rank has attached device memory ever. */
+/* 1 if the rank has attached device memory ever, of one node: to any window. */
 int tutti_attachments_any(const struct tutti_attachments *attached, int target);
 /* 1 if any rank has a region with a public copy: the window has two copies. */
 int tutti_attachments_separate(const struct tutti_attachments *attached);

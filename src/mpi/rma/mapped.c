@@ -1,13 +1,11 @@
 /* Making of a mapped window: every rank shows its device memory to all others and maps theirs, or none does. */
 #include "mpi/rma/mapped.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "bounce/bounce.h"
+#include "core/fnv.h"
 #include "mpi/comm/comms.h"
 #include "mpi/message/endpoints.h"
 #include "mpi/rma/attachments.h"
@@ -15,15 +13,13 @@
 #include "team/deferred_free.h"
 #include "team/pair.h"
 
-enum { PAGE = 4096 };
-enum { SECONDS = 10 }; /* in which a peer takes a descriptor, or sends one */
+enum { SECONDS = 10 }; /* in which a peer takes a descriptor, sends one, or begins its side */
 
 /* What each rank sends to all others. */
 struct record {
     uint64_t bytes;
     int64_t unit;
-    int device;    /* it is device memory */
-    uint64_t name; /* of the shared words' descriptor; of rank 0 */
+    int device; /* it is device memory */
     struct tutti_share share;
 };
 
@@ -31,7 +27,6 @@ struct record {
 struct making {
     struct tutti_mapped *mapped;
     const struct tutti_mapped_wish *wish;
-    int fd; /* of the shared words; -1: none */
     struct record mine, *all;
     int at; /* the next peer */
     int status;
@@ -52,53 +47,7 @@ static int mapped_ranks_can(MPI_Comm comm, int mine, int *all)
     return tutti_next.MPI_Allreduce(&mine, all, 1, MPI_INT, tutti_handles.min, comm);
 }
 
-/* ---- memory ---- */
-
-/* The lines, then the words of each pair; behind them, on pages that are made when they are used, the rows of what is
- * attached and how it is reached, and the boxes of mapped_owner.c. */
-static size_t mapped_words_bytes(int n)
-{
-    const size_t ranks = (size_t)n;
-    const size_t bytes = ranks * sizeof(struct tutti_mapped_line) + 3 * ranks * ranks * sizeof(uint32_t);
-    return (bytes + PAGE - 1) / PAGE * PAGE;
-}
-
-static size_t mapped_rows_bytes(int n)
-{
-    const size_t bytes =
-        (size_t)n * TUTTI_ATTACHED_ROWS * (sizeof(struct tutti_attached_row) + sizeof(struct tutti_share));
-    return (bytes + PAGE - 1) / PAGE * PAGE;
-}
-
-static int mapped_words_map(struct making *m, int fd)
-{
-    struct tutti_mapped *mapped = m->mapped;
-    const size_t n = (size_t)mapped->n;
-    char *map = fd < 0 ? MAP_FAILED : mmap(NULL, mapped->shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (map == MAP_FAILED)
-        return 0;
-    mapped->line = (struct tutti_mapped_line *)(void *)map;
-    mapped->posts = (_Atomic uint32_t *)(void *)(map + n * sizeof *mapped->line);
-    mapped->completes = mapped->posts + n * n;
-    mapped->seen = mapped->completes + n * n;
-    if (!m->wish->dynamic)
-        return 1;
-    struct tutti_attached_row *row = (void *)(map + mapped_words_bytes(mapped->n));
-    mapped->share = (void *)(row + n * TUTTI_ATTACHED_ROWS);
-    mapped->box = (void *)(map + mapped_words_bytes(mapped->n) + mapped_rows_bytes(mapped->n));
-    mapped->attached = tutti_attachments_of(mapped->n, mapped->rank, TUTTI_ATTACHED_ROWS, row);
-    return mapped->attached != NULL;
-}
-
-static int mapped_words_make(struct making *m)
-{
-    const off_t bytes = (off_t)m->mapped->shared_bytes, at_once = (off_t)mapped_words_bytes(m->mapped->n);
-    m->fd = memfd_create("tutti-window", MFD_CLOEXEC);
-    if (m->fd >= 0 && ftruncate(m->fd, bytes) == 0 && fallocate(m->fd, 0, 0, at_once) == 0 &&
-        mapped_words_map(m, m->fd))
-        return 1;
-    return making_fails(m, "no shared memory");
-}
+/* ---- what this rank has ---- */
 
 int tutti_mapped_meet(int *gpu)
 {
@@ -128,16 +77,47 @@ static int mapped_find_gpu(struct making *m)
     return 1;
 }
 
-/* Each rank of the communicator in the node. */
-static int mapped_find_peers(struct making *m, MPI_Comm comm)
+/* Each rank of the communicator in the node, and the number of the window. */
+static int mapped_find_peers(struct making *m, MPI_Comm comm, const int *world, int n)
 {
-    int n = 0, *world = tutti_world_ranks(comm, &n), fine = world && n == m->mapped->n;
+    int fine = world && n == m->mapped->n;
     for (int r = 0; fine && r < n; r++) {
         m->mapped->peer[r].node = tutti_node_find(tutti_door.node, world[r]);
         fine = m->mapped->peer[r].node >= 0;
     }
-    free(world);
+    m->mapped->window = fine ? tutti_window_number(comm, world, n) : 0;
     return fine || making_fails(m, "ranks of several nodes");
+}
+
+/* The number of a window of a communicator that is not known to all ranks alike. Collective; an MPI code. */
+static int mapped_agree_number(struct making *m, MPI_Comm comm)
+{
+    static atomic_int numbers;
+    uint64_t words[3] = {0, 0, (uint64_t)atomic_fetch_add(&numbers, 1)};
+    TUTTI_INSIDE();
+    tutti_node_key(tutti_door.node, words);
+    uint64_t number = tutti_mix(words[2] ^ tutti_mix((uint64_t)tutti_node_rank(tutti_door.node) ^ words[0])) | 1;
+    const int code = tutti_next.MPI_Bcast(&number, (int)sizeof number, tutti_handles.byte, 0, comm);
+    m->mapped->window = number;
+    return code;
+}
+
+/* Takes this rank's slot. */
+static int mapped_find_slot(struct making *m)
+{
+    struct tutti_mapped *mapped = m->mapped;
+    mapped->slot = tutti_mapped_slot_take(mapped->window);
+    return mapped->slot || making_fails(m, "too many windows");
+}
+
+/* Rows in all peers' pages. */
+static int mapped_find_rows(struct making *m)
+{
+    struct tutti_mapped *mapped = m->mapped;
+    mapped->attached = tutti_attachments_of(mapped->n, mapped->rank, TUTTI_ATTACHED_ROWS, mapped->window);
+    for (int r = 0; mapped->attached && r < mapped->n; r++)
+        mapped->attached->row[r] = tutti_mapped_rows(mapped->peer[r].node);
+    return mapped->attached || making_fails(m, "no memory");
 }
 
 /* ---- showing and mapping; done() of waits ---- */
@@ -148,8 +128,6 @@ static int mapped_is_shown(void *with)
     struct tutti_node *node = tutti_door.node;
     for (; m->at < m->mapped->n; m->at++) {
         const int peer = m->mapped->peer[m->at].node;
-        if (m->fd >= 0 && m->at != m->mapped->rank && !tutti_pair_send(node, peer, m->mine.name, m->fd))
-            break;
         m->status =
             m->mine.device ? tutti_pair_show(node, tutti_door.device, peer, m->wish->base, &m->mine.share) : TUTTI_OK;
         if (m->status == 1)
@@ -160,6 +138,21 @@ static int mapped_is_shown(void *with)
     for (int r = 0; r < m->mapped->n && m->at < m->mapped->n; r++)
         tutti_pair_poll(node, m->mapped->peer[r].node);
     return m->at == m->mapped->n;
+}
+
+/* 1 if each peer has taken its slot. */
+static int mapped_has_slots(void *with)
+{
+    struct making *m = with;
+    struct tutti_mapped *mapped = m->mapped;
+    for (; m->at < mapped->n; m->at++) {
+        struct tutti_mapped_peer *peer = &mapped->peer[m->at];
+        const int found = tutti_mapped_slot_find(peer->node, mapped->window, mapped->slot, &peer->slot);
+        if (found <= 0)
+            return found < 0 ? TUTTI_ERR_UNAVAILABLE : 0;
+        peer->line = &peer->slot->line;
+    }
+    return 1;
 }
 
 static int mapped_is_mapped(void *with)
@@ -183,11 +176,7 @@ static int mapped_is_mapped(void *with)
         tutti_pair_drop(tutti_door.node, peer->node, &record->share);
         peer->base = base;
     }
-    if (mapped->line)
-        return 1;
-    if (!tutti_pair_take(tutti_door.node, mapped->peer[0].node, m->all[0].name, &m->fd))
-        return 0;
-    return mapped_words_map(m, m->fd) ? 1 : TUTTI_ERR_MEMORY;
+    return 1;
 }
 
 /* Goes through all ranks. 1: well. */
@@ -201,67 +190,112 @@ static int making_wait(struct making *m, int (*done)(void *with), const char *wh
 
 /* ---- the window ---- */
 
-/* What this rank can do alone. 1: well. */
-static int making_begin(struct making *m, MPI_Comm comm)
+/* What is counted in the window is left as it is: that is most of it. */
+static struct tutti_mapped *mapped_new(int n)
+{
+    const size_t peers = (size_t)n * sizeof(struct tutti_mapped_peer);
+    struct tutti_mapped *mapped = malloc(sizeof *mapped + peers);
+    if (!mapped)
+        return NULL;
+    memset(mapped, 0, offsetof(struct tutti_mapped, job));
+    memset(&mapped->batch, 0, offsetof(struct tutti_mapped_batch, of));
+    memset(mapped->peer, 0, peers);
+    mapped->n = n;
+    return mapped;
+}
+
+/* What this rank can do alone, but for its slot. 1: well. */
+static int making_begin(struct making *m, MPI_Comm comm, const int *world, int ranks)
 {
     const struct tutti_mapped_wish *wish = m->wish;
     int n = 0;
     if (tutti_next.MPI_Comm_size(comm, &n) != MPI_SUCCESS)
         return making_fails(m, "no communicator");
-    m->all = malloc((size_t)n * sizeof *m->all);
-    m->mapped = calloc(1, sizeof *m->mapped + (size_t)n * sizeof m->mapped->peer[0]);
-    if (!m->all || !m->mapped)
+    m->all = wish->dynamic ? NULL : malloc((size_t)n * sizeof *m->all);
+    m->mapped = mapped_new(n);
+    if ((!m->all && !wish->dynamic) || !m->mapped)
         return making_fails(m, "no memory");
     struct tutti_mapped *mapped = m->mapped;
-    *mapped =
-        (struct tutti_mapped){.n = n,
-                              .gpu = -1,
-                              .beside = wish->dynamic,
-                              .bytes = (uint64_t)wish->size,
-                              .shared_bytes = mapped_words_bytes(n) +
-                                              (wish->dynamic ? mapped_rows_bytes(n) + tutti_mapped_boxes_bytes(n) : 0)};
+    mapped->gpu = -1;
+    mapped->beside = wish->dynamic;
+    mapped->bytes = (uint64_t)wish->size;
+    mapped->pairs = (unsigned)tutti_node_size(tutti_door.node);
     pthread_mutex_init(&mapped->mutex, NULL);
     pthread_mutex_init(&mapped->batch.mutex, NULL);
     tutti_next.MPI_Comm_rank(comm, &mapped->rank);
     m->mine = (struct record){.bytes = (uint64_t)wish->size, .unit = wish->unit};
+    if (!mapped_find_peers(m, comm, world, ranks))
+        return 0;
     if (wish->size < 0 || wish->unit <= 0) /* the MPI's error */
         return making_fails(m, "wrong arguments");
     mapped->grouped = tutti_next.MPI_Comm_group(comm, &mapped->group) == MPI_SUCCESS;
-    if (!mapped->grouped)
-        return making_fails(m, "no group");
-    if (!mapped_find_peers(m, comm) || (!wish->dynamic && !mapped_find_gpu(m)))
-        return 0;
-    if (mapped->rank == 0) {
-        m->mine.name = tutti_pair_name();
-        if (!mapped_words_make(m))
-            return 0;
-    }
-    return making_wait(m, mapped_is_shown, "device memory cannot be shared with other processes");
+    return mapped->grouped || making_fails(m, "no group");
+}
+
+/* Drops what was made. */
+static void making_drop(struct making *m)
+{
+    if (!m->mapped)
+        return;
+    struct tutti_attachments *attached = m->mapped->attached;
+    if (m->mapped->window != 0)
+        tutti_mapped_slot_refuse(m->mapped->window);
+    tutti_mapped_close(m->mapped);
+    tutti_attachments_close(attached);
+    m->mapped = NULL;
 }
 
 int tutti_mapped_open(struct tutti_mapped **out, MPI_Comm comm, const struct tutti_mapped_wish *wish, const char **why)
 {
-    struct making m = {.wish = wish, .fd = -1};
-    int all = 0, fine = making_begin(&m, comm);
-    int code = mapped_ranks_can(comm, fine, &all);
+    struct making m = {.wish = wish};
+    int all = 0, n = 0, *world = tutti_world_ranks(comm, &n), fine = making_begin(&m, comm, world, n),
+        code = MPI_SUCCESS;
+    free(world);
+    if (fine && m.mapped->window == 0)
+        code = mapped_agree_number(&m, comm);
+    fine = fine && mapped_find_gpu(&m) && mapped_find_slot(&m) &&
+           making_wait(&m, mapped_is_shown, "device memory cannot be shared with other processes");
+    if (code == MPI_SUCCESS)
+        code = mapped_ranks_can(comm, fine, &all);
     if (code == MPI_SUCCESS && all) {
         const int bytes = (int)sizeof m.mine;
         code = tutti_next.MPI_Allgather(&m.mine, bytes, tutti_handles.byte, m.all, bytes, tutti_handles.byte, comm);
-        fine = code == MPI_SUCCESS && making_wait(&m, mapped_is_mapped, "GPUs that cannot reach each other's memory");
+        fine = code == MPI_SUCCESS && making_wait(&m, mapped_is_mapped, "GPUs that cannot reach each other's memory") &&
+               making_wait(&m, mapped_has_slots, "no shared memory");
         if (code == MPI_SUCCESS)
             code = mapped_ranks_can(comm, fine, &all);
     }
-    if (m.fd >= 0)
-        close(m.fd);
     free(m.all);
-    *out = code == MPI_SUCCESS && all ? m.mapped : NULL;
     *why = m.why ? m.why : "another rank cannot map the windows";
-    if (!*out && m.mapped) {
-        struct tutti_attachments *attached = m.mapped->attached;
-        tutti_mapped_close(m.mapped);
-        tutti_attachments_close(attached);
-    }
+    if (code != MPI_SUCCESS || !all)
+        making_drop(&m);
+    *out = m.mapped;
     return code;
+}
+
+struct tutti_mapped *tutti_mapped_begin(MPI_Comm comm, const int *world, int n, const char **why)
+{
+    static const struct tutti_mapped_wish wish = {.unit = 1, .dynamic = 1};
+    struct making m = {.wish = &wish};
+    int fine = making_begin(&m, comm, world, n);
+    if (fine && m.mapped->window == 0)
+        fine = mapped_agree_number(&m, comm) == MPI_SUCCESS;
+    if (!fine || !mapped_find_rows(&m) || !mapped_find_slot(&m))
+        making_drop(&m);
+    if (m.mapped) /* before the MPI's call, behind which another rank may attach memory at once */
+        tutti_mapped_show_gpu(m.mapped);
+    *why = m.why;
+    return m.mapped;
+}
+
+void tutti_mapped_end(struct tutti_mapped **mapped, const char **why)
+{
+    struct making m = {.mapped = *mapped};
+    if (m.mapped && !making_wait(&m, mapped_has_slots, "another rank has no memory for the window"))
+        making_drop(&m);
+    if (m.why)
+        *why = m.why;
+    *mapped = m.mapped;
 }
 
 void tutti_mapped_close(struct tutti_mapped *mapped)
@@ -276,8 +310,8 @@ void tutti_mapped_close(struct tutti_mapped *mapped)
     if (mapped->stream)
         tutti_door.device->stream.destroy(mapped->stream);
     tutti_bounce_give(mapped->bounce);
-    if (mapped->line)
-        munmap(mapped->line, mapped->shared_bytes);
+    if (mapped->slot)
+        tutti_mapped_slot_leave(mapped->slot);
     if (mapped->grouped)
         tutti_next.MPI_Group_free(&mapped->group);
     pthread_mutex_destroy(&mapped->mutex);

@@ -12,23 +12,10 @@
 #include "dtype/elements.h"
 #include "kernels/args.h"
 #include "mpi/rma/rma.h"
+#include "mpi/rma/slots.h"
 
 struct tutti_mapping;
 struct tutti_bounce;
-struct tutti_mapped_box;
-
-/* What a rank has in the memory that all ranks of the window share. Only the owner writes what follows `updater`. */
-enum { TUTTI_ATTACH_NOTES = 64 };
-struct tutti_mapped_line {
-    _Alignas(128) _Atomic uint32_t lock; /* of MPI_Win_lock: EXCLUSIVE, or how many ranks share it */
-    _Atomic uint32_t updater;            /* 1 + the rank that updates elements of this rank's window; 0: none */
-    _Atomic uint32_t fences;             /* fences that this rank has arrived at */
-    /* Of dynamic windows: */
-    _Atomic uint32_t met; /* 1: `uuid` is the GPU by which this rank reaches windows; zeros: any */
-    unsigned char uuid[16];
-    _Atomic uint32_t shown;                    /* regions of device memory that it has shown to the others */
-    _Atomic uint64_t note[TUTTI_ATTACH_NOTES]; /* what the last of them are named by the descriptors sent; 0: none is */
-};
 
 /* A region of a peer's attached memory that this rank has mapped. */
 struct tutti_reached {
@@ -42,9 +29,11 @@ struct tutti_mapped_peer {
     char *base; /* of its window, as kernels of this rank's GPU reach it */
     uint64_t bytes;
     int64_t unit;
-    int node;                      /* its node rank */
-    int direct;                    /* its memory is device memory, and mapped; otherwise it is the MPI's */
-    struct tutti_reached *reached; /* [rows] of dynamic windows; under the mutex */
+    int node;                       /* its node rank */
+    struct tutti_mapped_slot *slot; /* its side of the window */
+    struct tutti_mapped_line *line; /* of the slot */
+    int direct;                     /* its memory is device memory, and mapped; otherwise it is the MPI's */
+    struct tutti_reached *reached;  /* [rows] of dynamic windows; under the mutex */
     unsigned rows;
     struct tutti_mapping *mapping;
     int locked;                /* enum tutti_mapped_lock, by this rank */
@@ -101,24 +90,22 @@ struct tutti_mapped {
     MPI_Group group; /* of the window, where grouped */
     int grouped;
     int n, rank;
-    int beside;                          /* the MPI's window has memory too, and epochs of its own */
-    int met;                             /* `gpu` is known */
-    int gpu;                             /* whose kernels work for this rank; -1: any */
-    uint64_t bytes;                      /* of this rank's window */
-    struct tutti_mapped_line *line;      /* [n] */
-    _Atomic uint32_t *posts, *completes; /* [n * n]: of the target for the origin; of the origin for the target */
-    _Atomic uint32_t *seen;              /* [n * n] of the owner for the reader: what of `shown` it has looked at */
-    struct tutti_attachments *attached;  /* of dynamic windows, otherwise NULL; the window's */
-    struct tutti_share *share;           /* [n][TUTTI_ATTACHED_ROWS] likewise: beside the rows */
-    struct tutti_mapped_box *box;        /* [n] likewise */
-    size_t shared_bytes;
-    int fenced;                       /* a fence has opened an epoch */
-    int locked_all;                   /* 0, or 1 + the assertion */
-    pthread_mutex_t mutex;            /* of what follows */
-    struct tutti_stream *stream;      /* of updates; NULL: none yet */
-    struct tutti_bounce *bounce;      /* pinned memory, of `words` */
-    struct tutti_mapped_words *words; /* of mapped_words.c */
-    struct tutti_mapped_kept kept;    /* likewise */
+    int beside;                         /* the MPI's window has memory too, and epochs of its own */
+    int met;                            /* `gpu` is known */
+    int gpu;                            /* whose kernels work for this rank; -1: any */
+    uint64_t bytes;                     /* of this rank's window */
+    uint64_t window;                    /* its number, see slots.h */
+    struct tutti_mapped_slot *slot;     /* of this rank; NULL: none */
+    unsigned pairs;                     /* ranks that a slot has words for */
+    int serves;                         /* see tutti_mapped_serve() */
+    struct tutti_attachments *attached; /* of dynamic windows, otherwise NULL; the window's */
+    int fenced;                         /* a fence has opened an epoch */
+    int locked_all;                     /* 0, or 1 + the assertion */
+    pthread_mutex_t mutex;              /* of what follows */
+    struct tutti_stream *stream;        /* of updates; NULL: none yet */
+    struct tutti_bounce *bounce;        /* pinned memory, of `words` */
+    struct tutti_mapped_words *words;   /* of mapped_words.c */
+    struct tutti_mapped_kept kept;      /* likewise */
     /* Puts and gets that the next completing call makes, in one launch. */
     unsigned jobs;
     int stores_far; /* one of them stores what is not near */
@@ -133,15 +120,19 @@ struct tutti_mapped {
 /* The GPU that the program has met in this process: one whose memory it has passed, or the calling thread's. 0: none.
  */
 int tutti_mapped_meet(int *gpu);
-/* Collective over `comm`, whose ranks are known to this rank; some of them have device memory, or the window is
- * dynamic (its `attached` is empty then, of rows that all ranks see). *out is NULL on all ranks where one of them
- * cannot be mapped. *why: then the reason, on this rank. An MPI code. */
+/* Collective over `comm`, whose ranks are known to this rank; some of them have device memory. *out is NULL on all
+ * ranks where one of them cannot be mapped. *why: then the reason, on this rank. An MPI code. */
 struct tutti_mapped_wish {
     void *base;
     MPI_Aint size, unit;
-    int dynamic;
+    int dynamic; /* of mapped.c */
 };
 int tutti_mapped_open(struct tutti_mapped **out, MPI_Comm comm, const struct tutti_mapped_wish *wish, const char **why);
+/* The same for a dynamic window, in two steps without a message: before the MPI's call, which is local, and after it.
+ * world: its `n` ranks in the world, or NULL. Its `attached` is empty then, of rows that all ranks see. begin: NULL
+ * where this rank cannot. end: drops one that some rank could not begin: then *mapped is NULL on all ranks. */
+struct tutti_mapped *tutti_mapped_begin(MPI_Comm comm, const int *world, int n, const char **why);
+void tutti_mapped_end(struct tutti_mapped **mapped, const char **why);
 /* Local. No rank uses the window any more. */
 void tutti_mapped_close(struct tutti_mapped *mapped);
 
@@ -244,15 +235,15 @@ void tutti_mapped_shown(struct tutti_mapped *mapped, const struct tutti_share *s
 /* The region of this row, as kernels of this rank reach it. A status. */
 struct tutti_attachment;
 int tutti_mapped_reach(struct tutti_mapped *mapped, int target, const struct tutti_attachment *region, char **base);
-/* Takes in what the ranks have shown since the last time. Never waits. */
+/* Shows the others the GPU by which this rank reaches windows, if the program has met one. */
+void tutti_mapped_show_gpu(struct tutti_mapped *mapped);
+/* The same, and takes in what the ranks have shown since the last time. Never waits. */
 void tutti_mapped_look(struct tutti_mapped *mapped);
 /* Local. Unmaps what this rank has mapped. */
 void tutti_mapped_leave(struct tutti_mapped *mapped);
 
 /* ---- mapped_owner.c: attached memory that this rank cannot map ---- */
 
-/* Of the memory that the ranks share, for all targets. */
-size_t tutti_mapped_boxes_bytes(int n);
 /* From now on this rank reads and writes its attached memory for others, by a thread. Again does nothing. */
 void tutti_mapped_serve(struct tutti_mapped *mapped);
 /* No rank uses the window any more. */

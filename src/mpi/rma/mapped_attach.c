@@ -16,7 +16,7 @@ enum { SECONDS = 10 };
 /* The GPU of a region, or of this rank, goes into the own line, once. */
 static void mapped_line_meet(struct tutti_mapped *mapped, int gpu)
 {
-    struct tutti_mapped_line *line = &mapped->line[mapped->rank];
+    struct tutti_mapped_line *line = &mapped->slot->line;
     pthread_mutex_lock(&mapped->mutex);
     if (!mapped->met) {
         mapped->gpu = gpu;
@@ -32,7 +32,7 @@ static void mapped_line_meet(struct tutti_mapped *mapped, int gpu)
 /* 1 if the peer's GPU reaches memory of this one. */
 static int mapped_peer_reaches(const struct tutti_mapped *mapped, int peer, int gpu)
 {
-    const struct tutti_mapped_line *line = &mapped->line[peer];
+    const struct tutti_mapped_line *line = mapped->peer[peer].line;
     if (!atomic_load_explicit(&line->met, memory_order_acquire))
         return 0;
     return gpu < 0 || !tutti_door.device->gpu.reach || tutti_door.device->gpu.reach(gpu, line->uuid) > 0;
@@ -40,13 +40,13 @@ static int mapped_peer_reaches(const struct tutti_mapped *mapped, int peer, int 
 
 static _Atomic uint32_t *seen_of(const struct tutti_mapped *mapped, int owner, int reader)
 {
-    return &mapped->seen[(size_t)owner * (size_t)mapped->n + (size_t)reader];
+    return &mapped->peer[owner].slot->words[2 * mapped->pairs + (unsigned)reader];
 }
 
 int tutti_mapped_show(struct tutti_mapped *mapped, const void *base, uint64_t bytes, struct tutti_share *share)
 {
     struct tutti_memory memory;
-    const uint32_t shown = atomic_load(&mapped->line[mapped->rank].shown);
+    const uint32_t shown = atomic_load(&mapped->slot->line.shown);
     tutti_door.device->memory.classify(base, &memory);
     mapped_line_meet(mapped, memory.gpu);
     for (int r = 0; r < mapped->n; r++) {
@@ -63,7 +63,7 @@ int tutti_mapped_show(struct tutti_mapped *mapped, const void *base, uint64_t by
 
 void tutti_mapped_shown(struct tutti_mapped *mapped, const struct tutti_share *share)
 {
-    struct tutti_mapped_line *line = &mapped->line[mapped->rank];
+    struct tutti_mapped_line *line = &mapped->slot->line;
     const uint32_t shown = atomic_load(&line->shown);
     tutti_mapped_serve(mapped);
     atomic_store(&line->note[shown % TUTTI_ATTACH_NOTES], share->what.needs_fd ? share->what.id : 0);
@@ -112,7 +112,7 @@ static int mapped_region_map(struct tutti_mapped *mapped, int target, const stru
     if (reached->generation == region->generation)
         return reached->failed ? TUTTI_ERR_UNAVAILABLE : TUTTI_OK;
     mapped_reached_drop(reached);
-    const struct tutti_share share = mapped->share[(size_t)target * TUTTI_ATTACHED_ROWS + region->row];
+    const struct tutti_share share = tutti_mapped_shares(peer->node)[region->row];
     struct reaching r = {.mapped = mapped, .peer = peer->node, .share = &share, .bytes = region->bytes};
     const int status = tutti_progress_wait(&(const struct tutti_wait){.done = mapped_attach_is_reached,
                                                                       .with = &r,
@@ -143,20 +143,26 @@ static void mapped_note_take(struct tutti_mapped *mapped, int target, uint64_t n
     struct tutti_share note = {.shared = 1, .what = {.id = name, .needs_fd = 1}};
     struct tutti_attachment region;
     for (unsigned row = 0; tutti_attachments_at(mapped->attached, target, row, &region) >= 0; row++) {
-        if (region.generation && region.mapped &&
-            mapped->share[(size_t)target * TUTTI_ATTACHED_ROWS + row].what.id == name)
+        if (region.generation && region.mapped && tutti_mapped_shares(mapped->peer[target].node)[row].what.id == name)
             (void)mapped_region_map(mapped, target, &region); /* if it fails, operations go by the owner */
     }
     tutti_pair_drop(tutti_door.node, mapped->peer[target].node, &note);
 }
 
-void tutti_mapped_look(struct tutti_mapped *mapped)
+void tutti_mapped_show_gpu(struct tutti_mapped *mapped)
 {
     int gpu;
     if (!mapped->met && tutti_mapped_meet(&gpu))
         mapped_line_meet(mapped, gpu);
+}
+
+void tutti_mapped_look(struct tutti_mapped *mapped)
+{
+    tutti_mapped_show_gpu(mapped);
+    if (likely(!tutti_windows_have_foreign()))
+        return;
     for (int r = 0; r < mapped->n; r++) {
-        struct tutti_mapped_line *line = &mapped->line[r];
+        struct tutti_mapped_line *line = mapped->peer[r].line;
         _Atomic uint32_t *seen = seen_of(mapped, r, mapped->rank);
         uint32_t at = atomic_load_explicit(seen, memory_order_relaxed);
         const uint32_t shown = atomic_load_explicit(&line->shown, memory_order_acquire);

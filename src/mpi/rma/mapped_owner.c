@@ -32,20 +32,20 @@ struct tutti_mapped_box {
     char data[DATA];
 };
 
-size_t tutti_mapped_boxes_bytes(int n)
-{
-    return (size_t)n * sizeof(struct tutti_mapped_box);
-}
+_Static_assert(TUTTI_ATTACHED_ROWS *(sizeof(struct tutti_attached_row) + sizeof(struct tutti_share)) +
+                       sizeof(struct tutti_mapped_box) <=
+                   TUTTI_WINDOW_ROWS,
+               "rows and the box fit");
 
+/* Of all windows of the target. */
 static struct tutti_mapped_box *mapped_owner_box_of(const struct tutti_mapped *mapped, int target)
 {
-    return &mapped->box[target];
+    return tutti_mapped_box_memory(mapped->peer[target].node);
 }
 
 /* ---- the owner ---- */
 
 struct serving {
-    struct tutti_mapped *mapped;
     struct tutti_stream *stream;
     int gpu; /* of the stream */
 };
@@ -69,8 +69,8 @@ static int owner_serve(struct serving *s, struct tutti_mapped_box *box)
 {
     struct tutti_attachment region;
     uint64_t in_data = 0;
-    if (tutti_attachments_at(s->mapped->attached, s->mapped->rank, box->row, &region) < 0 ||
-        region.generation != box->generation || !region.mapped || box->runs > RUNS)
+    if (!tutti_attachments_own(box->row, &region) || region.generation != box->generation || !region.mapped ||
+        box->runs > RUNS)
         return TUTTI_ERR_ARGUMENT;
     char *base = (char *)(uintptr_t)region.base, *data = box->data;
     int status = owner_serving_stream(s, base);
@@ -88,8 +88,8 @@ static int owner_serve(struct serving *s, struct tutti_mapped_box *box)
 
 static void owner_serve_all(void *with)
 {
-    struct serving s = {.mapped = with};
-    struct tutti_mapped_box *box = mapped_owner_box_of(s.mapped, s.mapped->rank);
+    struct serving s = {.stream = NULL};
+    struct tutti_mapped_box *box = with;
     for (;;) {
         while (sem_wait(&box->asked) != 0 && errno == EINTR)
             ;
@@ -103,14 +103,23 @@ static void owner_serve_all(void *with)
     atomic_store(&box->serves, 0); /* the window may go */
 }
 
+static pthread_mutex_t serving_lock = PTHREAD_MUTEX_INITIALIZER;
+static int serving_windows; /* that the thread serves */
+
 void tutti_mapped_serve(struct tutti_mapped *mapped)
 {
     struct tutti_mapped_box *box = mapped_owner_box_of(mapped, mapped->rank);
-    if (atomic_load(&box->serves) != 0 || sem_init(&box->asked, 1, 0) != 0)
+    if (mapped->serves)
         return;
-    atomic_store(&box->serves, 1);
-    if (tutti_beside_start(owner_serve_all, mapped) != TUTTI_OK)
-        atomic_store(&box->serves, 0);
+    pthread_mutex_lock(&serving_lock);
+    mapped->serves = 1;
+    serving_windows++;
+    if (atomic_load(&box->serves) == 0 && sem_init(&box->asked, 1, 0) == 0) {
+        atomic_store(&box->serves, 1);
+        if (tutti_beside_start(owner_serve_all, box) != TUTTI_OK)
+            atomic_store(&box->serves, 0);
+    }
+    pthread_mutex_unlock(&serving_lock);
 }
 
 static int mapped_serve_ended(void *with)
@@ -121,13 +130,17 @@ static int mapped_serve_ended(void *with)
 
 void tutti_mapped_serve_end(struct tutti_mapped *mapped)
 {
-    struct tutti_mapped_box *box = mapped->line && mapped->box ? mapped_owner_box_of(mapped, mapped->rank) : NULL;
-    if (!box || atomic_load(&box->serves) == 0)
+    if (!mapped->serves)
         return;
-    atomic_store(&box->serves, 2);
-    sem_post(&box->asked);
-    (void)tutti_progress_wait(&(const struct tutti_wait){.done = mapped_serve_ended, .with = box, .quiet = 1});
-    sem_destroy(&box->asked);
+    struct tutti_mapped_box *box = mapped_owner_box_of(mapped, mapped->rank);
+    pthread_mutex_lock(&serving_lock);
+    if (--serving_windows == 0 && atomic_load(&box->serves) != 0) {
+        atomic_store(&box->serves, 2);
+        sem_post(&box->asked);
+        (void)tutti_progress_wait(&(const struct tutti_wait){.done = mapped_serve_ended, .with = box, .quiet = 1});
+        sem_destroy(&box->asked);
+    }
+    pthread_mutex_unlock(&serving_lock);
 }
 
 /* ---- the origin ---- */

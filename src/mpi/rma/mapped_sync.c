@@ -9,17 +9,26 @@ enum { EXCLUSIVE = 1 << 30 };
 
 static int mapped_sync_wait(int (*done)(void *with), void *with, const char *what)
 {
+    const int is_done = done(with);
+    if (is_done)
+        return is_done < 0 ? is_done : TUTTI_OK;
     return tutti_progress_wait(&(const struct tutti_wait){.done = done, .with = with, .what = what, .watched = 1});
 }
 
 /* ---- fences ---- */
 
+/* Fences of this window that the rank of the slot has arrived at. */
+static uint32_t mapped_sync_fences(const struct tutti_mapped_slot *slot)
+{
+    return atomic_load_explicit(&slot->line.fences, memory_order_acquire) - slot->fences;
+}
+
 static int mapped_sync_all_fenced(void *with)
 {
     const struct tutti_mapped *mapped = with;
-    const uint32_t mine = atomic_load_explicit(&mapped->line[mapped->rank].fences, memory_order_relaxed);
+    const uint32_t mine = mapped_sync_fences(mapped->slot);
     for (int r = 0; r < mapped->n; r++) {
-        if ((int32_t)(atomic_load_explicit(&mapped->line[r].fences, memory_order_acquire) - mine) < 0)
+        if ((int32_t)(mapped_sync_fences(mapped->peer[r].slot) - mine) < 0)
             return 0;
     }
     return 1;
@@ -28,7 +37,7 @@ static int mapped_sync_all_fenced(void *with)
 int tutti_mapped_arrive(struct tutti_mapped *mapped, int assert)
 {
     const int status = tutti_mapped_flush(mapped);
-    atomic_fetch_add(&mapped->line[mapped->rank].fences, 1);
+    atomic_fetch_add(&mapped->slot->line.fences, 1);
     mapped->fenced = !(assert &MPI_MODE_NOSUCCEED);
     return status;
 }
@@ -36,7 +45,7 @@ int tutti_mapped_arrive(struct tutti_mapped *mapped, int assert)
 /* A rank of whose memory no other rank reaches anything lets the MPI's fence decide, if there is one. */
 int tutti_mapped_meet_all(struct tutti_mapped *mapped, int all)
 {
-    const struct tutti_mapped_line *own = &mapped->line[mapped->rank];
+    const struct tutti_mapped_line *own = &mapped->slot->line;
     if (mapped->beside && !all && !mapped->peer[mapped->rank].direct &&
         atomic_load_explicit(&own->shown, memory_order_relaxed) == 0)
         return TUTTI_OK;
@@ -63,7 +72,7 @@ static int mapped_sync_is_locked(void *with)
 int tutti_mapped_lock(struct tutti_mapped *mapped, int target, int exclusive, int assert)
 {
     struct tutti_mapped_peer *peer = &mapped->peer[target];
-    struct locking l = {.lock = &mapped->line[target].lock, .exclusive = exclusive};
+    struct locking l = {.lock = &mapped->peer[target].line->lock, .exclusive = exclusive};
     int status = TUTTI_OK;
     if (peer->locked)
         return TUTTI_ERR_ARGUMENT;
@@ -79,7 +88,7 @@ int tutti_mapped_lock(struct tutti_mapped *mapped, int target, int exclusive, in
 static void mapped_sync_lock_leave(struct tutti_mapped *mapped, int target)
 {
     struct tutti_mapped_peer *peer = &mapped->peer[target];
-    _Atomic uint32_t *lock = &mapped->line[target].lock;
+    _Atomic uint32_t *lock = &mapped->peer[target].line->lock;
     if (peer->locked == TUTTI_LOCK_EXCLUSIVE)
         atomic_store(lock, 0);
     else if (peer->locked == TUTTI_LOCK_SHARED)
@@ -128,10 +137,12 @@ int tutti_mapped_unlock_all(struct tutti_mapped *mapped)
 
 /* ---- post, start, complete, wait ---- */
 
-static _Atomic uint32_t *mapped_sync_word_of(_Atomic uint32_t *words, const struct tutti_mapped *mapped, int target,
-                                             int origin)
+enum mapped_words { POSTS, COMPLETES };
+/* Of rank `of` for rank `with`. */
+static _Atomic uint32_t *mapped_sync_word_of(const struct tutti_mapped *mapped, enum mapped_words which, int of,
+                                             int with)
 {
-    return &words[(size_t)target * (size_t)mapped->n + (size_t)origin];
+    return &mapped->peer[of].slot->words[(unsigned)which * mapped->pairs + (unsigned)with];
 }
 
 /* The ranks of a group, as ranks of the window; NULL without memory, or where one is not in it. */
@@ -159,7 +170,7 @@ int tutti_mapped_post(struct tutti_mapped *mapped, MPI_Group group)
         return TUTTI_ERR_ARGUMENT;
     for (int i = 0; i < n; i++) {
         mapped->peer[ranks[i]].posted = 1;
-        atomic_fetch_add(mapped_sync_word_of(mapped->posts, mapped, mapped->rank, ranks[i]), 1);
+        atomic_fetch_add(mapped_sync_word_of(mapped, POSTS, mapped->rank, ranks[i]), 1);
     }
     free(ranks);
     return TUTTI_OK;
@@ -190,7 +201,7 @@ static int mapped_sync_is_further(void *with)
 static int mapped_sync_wait_posted(struct tutti_mapped *mapped, int target)
 {
     struct tutti_mapped_peer *peer = &mapped->peer[target];
-    struct posting p = {.word = mapped_sync_word_of(mapped->posts, mapped, target, mapped->rank), .seen = peer->posts};
+    struct posting p = {.word = mapped_sync_word_of(mapped, POSTS, target, mapped->rank), .seen = peer->posts};
     const int status = mapped_sync_wait(mapped_sync_is_further, &p, "MPI_Win_post of a target");
     if (status == TUTTI_OK) {
         peer->posts++;
@@ -207,7 +218,7 @@ int tutti_mapped_complete(struct tutti_mapped *mapped)
         const int waited = peer->started == 1 ? mapped_sync_wait_posted(mapped, r) : TUTTI_OK;
         status = status == TUTTI_OK ? waited : status;
         if (peer->started)
-            atomic_fetch_add(mapped_sync_word_of(mapped->completes, mapped, mapped->rank, r), 1);
+            atomic_fetch_add(mapped_sync_word_of(mapped, COMPLETES, mapped->rank, r), 1);
         peer->started = 0;
     }
     return status;
@@ -220,8 +231,7 @@ static int mapped_sync_are_complete(void *with)
     int open = 0;
     for (int r = 0; r < mapped->n; r++) {
         struct tutti_mapped_peer *peer = &mapped->peer[r];
-        struct posting p = {.word = mapped_sync_word_of(mapped->completes, mapped, r, mapped->rank),
-                            .seen = peer->completes};
+        struct posting p = {.word = mapped_sync_word_of(mapped, COMPLETES, r, mapped->rank), .seen = peer->completes};
         if (peer->posted && mapped_sync_is_further(&p)) {
             peer->completes++;
             peer->posted = 0;
@@ -247,20 +257,19 @@ int tutti_mapped_test(struct tutti_mapped *mapped, int *flag)
 /* ---- operations ---- */
 
 struct arriving {
-    const _Atomic uint32_t *target, *own;
+    const struct tutti_mapped_slot *target, *own;
 };
 
 static int mapped_sync_has_arrived(void *with)
 {
     const struct arriving *a = with;
-    const uint32_t own = atomic_load_explicit(a->own, memory_order_relaxed);
-    return (int32_t)(atomic_load_explicit(a->target, memory_order_acquire) - own) >= 0;
+    return (int32_t)(mapped_sync_fences(a->target) - mapped_sync_fences(a->own)) >= 0;
 }
 
 /* The MPI's fence may end before the target has begun its own. */
 static int mapped_sync_wait_fenced(struct tutti_mapped *mapped, int target)
 {
-    struct arriving a = {.target = &mapped->line[target].fences, .own = &mapped->line[mapped->rank].fences};
+    struct arriving a = {.target = mapped->peer[target].slot, .own = mapped->slot};
     return mapped_sync_has_arrived(&a) ? TUTTI_OK
                                        : mapped_sync_wait(mapped_sync_has_arrived, &a, "MPI_Win_fence of a target");
 }
@@ -293,12 +302,12 @@ static int mapped_sync_is_updater(void *with)
  * later update of the target is an error (TUTTI_ERR_PEER). */
 int tutti_mapped_update_begin(struct tutti_mapped *mapped, int target)
 {
-    struct updating u = {.updater = &mapped->line[target].updater, .mine = (uint32_t)mapped->rank + 1};
+    struct updating u = {.updater = &mapped->peer[target].line->updater, .mine = (uint32_t)mapped->rank + 1};
     return mapped_sync_is_updater(&u) ? TUTTI_OK
                                       : mapped_sync_wait(mapped_sync_is_updater, &u, "an update of another rank");
 }
 
 void tutti_mapped_update_end(struct tutti_mapped *mapped, int target)
 {
-    atomic_store(&mapped->line[target].updater, 0);
+    atomic_store(&mapped->peer[target].line->updater, 0);
 }

@@ -2,6 +2,7 @@
 #ifndef TUTTI_MPI_RMA_RMA_H
 #define TUTTI_MPI_RMA_RMA_H
 
+#include "mpi/rma/slots.h"
 #include "mpi/rma/windows.h"
 
 struct tutti_rma_buffer {
@@ -40,8 +41,8 @@ struct tutti_rma {
 /* 1 if no operation of this process can need Tutti. */
 static inline int tutti_rma_idle(void)
 {
-    return (likely(!tutti_door.device || !tutti_door.device->active()) &&
-            likely(atomic_load_explicit(&tutti_windows_dynamic, memory_order_relaxed) == 0)) ||
+    return (likely(!tutti_door.device || !tutti_door.device->active()) && likely(!tutti_windows_have_foreign()) &&
+            likely(atomic_load_explicit(&tutti_windows_far, memory_order_relaxed) == 0)) ||
            tutti_inside || tutti_door.aware;
 }
 

@@ -83,6 +83,11 @@ int tutti_unfinished_complete(struct tutti_window *window, int target)
     return code;
 }
 
+int tutti_unfinished_any(struct tutti_window *window)
+{
+    return __atomic_load_n(&window->first, __ATOMIC_RELAXED) != NULL;
+}
+
 int tutti_unfinished_arrives(const struct tutti_window *window, int target)
 {
     int arrives = 0;

@@ -4,7 +4,7 @@
 #include "mpi/rma/attachments.h"
 #include "mpi/rma/mapped.h"
 
-atomic_int tutti_windows_dynamic;
+atomic_int tutti_windows_far;
 
 static atomic_int open_windows; /* of which Tutti keeps something */
 static struct tutti_window *windows;
@@ -58,8 +58,8 @@ void tutti_window_drop(struct tutti_window *window)
         window->first = op->next;
         tutti_unfinished_drop(op);
     }
-    if (window->attached)
-        atomic_fetch_sub(&tutti_windows_dynamic, 1);
+    if (window->attached && !window->mapped)
+        atomic_fetch_sub(&tutti_windows_far, 1);
     tutti_shadow_close(window->shadow);
     tutti_mapped_close(window->mapped);
     tutti_attachments_close(window->attached);

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "mpi/bounce/stage.h"
+#include "mpi/comm/comms.h"
 
 struct tutti_attachments;
 struct tutti_mapped;
@@ -41,8 +42,9 @@ struct tutti_window {
 
 /* ---- windows.c ---- */
 
-/* Dynamic windows of this process whose ranks may have attached device memory, even if this process has not. */
-extern atomic_int tutti_windows_dynamic;
+/* Dynamic windows of this process whose ranks may have attached device memory, even if this process has not, and are of
+ * several nodes; those of one node have tutti_windows_have_foreign(). */
+extern atomic_int tutti_windows_far;
 /* NULL: nothing is kept of it. What is found stays until the program frees the window. */
 struct tutti_window *tutti_window_find(MPI_Win handle);
 /* The same; begins to keep something. NULL without memory. */
@@ -52,7 +54,10 @@ void tutti_window_drop(struct tutti_window *window);
 
 /* ---- create.c ---- */
 
-/* 1 if all ranks of the communicator ask each other. */
+/* Whose ranks the communicator has, and their ranks in the world (NULL: not known; the caller frees them).
+ * TUTTI_OF_OTHERS: they do not ask each other. */
+enum tutti_whose tutti_ranks_asked(MPI_Comm comm, int **world, int *n);
+/* 1 if they do. */
 int tutti_ranks_ask(MPI_Comm comm);
 /* Collective: the least of what the ranks say. An MPI code. */
 int tutti_ranks_agree(MPI_Comm comm, int mine, int *least);
@@ -70,6 +75,8 @@ struct tutti_request *tutti_unfinished_request(struct tutti_unfinished *op, MPI_
 /* The window has completed operations with this target, or with all. */
 enum { TUTTI_RMA_ALL = -1 };
 int tutti_unfinished_complete(struct tutti_window *window, int target);
+/* 1 if the window keeps buffers. */
+int tutti_unfinished_any(struct tutti_window *window);
 /* 1 if the MPI's data of an operation that it would hand on may still be under way after MPI_Win_flush_local. */
 int tutti_unfinished_arrives(const struct tutti_window *window, int target);
 

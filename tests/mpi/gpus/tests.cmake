@@ -75,6 +75,12 @@ foreach(gpus own shared)
                  ENV ${gpus_env} ${stats} TUTTI_HOST_LINKS=all "TUTTI_RULES=alltoall:*@staged moves_nonblocking:*@staged")
 endforeach()
 
+# Each rank is a node of its own; those of one GPU find it out.
+foreach(gpus own shared)
+  tutti_mpi_test(mpi-gpus-few-${gpus}-nodes PROGRAM mpi-few RANKS 2 ARGS ${gpus} LABELS gpus TIMEOUT 40
+                 ENV ${gpus_env} ${stats} TUTTI_HOST_LINKS=all TUTTI_NODE_RANKS=1)
+endforeach()
+
 # What the programs expect, tried on the MPI alone.
 tutti_mpi_test(mpi-gpus-plain PROGRAM mpi-gpus RANKS 2 MANY 6 ARGS 15 NO_PRELOAD LABELS gpus TIMEOUT 60
                ENV TUTTI_TEST_PLAIN=1 TUTTI_TEST_CARDS=3 TUTTI_TEST_SEED=5)

@@ -91,3 +91,9 @@ program(types_reduce EVERYWHERE)
 tutti_mpi_test(mpi-types-reduce PROGRAM mpi-types_reduce RANKS 3 RANKS_MPICH 3 ENV ${stats} EVERYWHERE)
 program(types_uneven EVERYWHERE)
 tutti_mpi_test(mpi-types-uneven PROGRAM mpi-types_uneven RANKS 2 ENV ${stats} EVERYWHERE)
+
+# Messages of MPI_PACKED, which are received with any type.
+program(packed EVERYWHERE)
+tutti_mpi_test(mpi-packed PROGRAM mpi-packed RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 60)
+tutti_mpi_test(mpi-packed-scratch PROGRAM mpi-packed RANKS 2 ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 60)
+tutti_mpi_test(mpi-packed-mpi PROGRAM mpi-packed RANKS 2 ENV ${stats} ${left_to_mpi} TIMEOUT 60)

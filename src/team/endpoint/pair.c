@@ -1,6 +1,5 @@
 #include "team/pair.h"
 
-#include <stdatomic.h>
 #include <unistd.h>
 
 #include "core/status.h"
@@ -71,25 +70,18 @@ void tutti_pair_drop(struct tutti_node *node, int peer, const struct tutti_share
         close(fd);
 }
 
-uint64_t tutti_pair_name(void)
-{
-    static _Atomic uint64_t names;
-    return UINT64_C(1) << 63 | atomic_fetch_add(&names, 1); /* no allocation's: those count from one */
-}
-
-int tutti_pair_send(struct tutti_node *node, int peer, uint64_t name, int fd)
-{
-    const struct tutti_note note = {.id = name, .slot = (uint32_t)TUTTI_NOTE_PAIR, .refused = fd < 0};
-    return tutti_socket_give(node, peer, &note, fd);
-}
-
-int tutti_pair_take(struct tutti_node *node, int peer, uint64_t name, int *fd)
-{
-    return tutti_socket_take(node, peer, TUTTI_NOTE_PAIR, 0, name, fd);
-}
-
 void tutti_pair_release(struct tutti_node *node, const struct tutti_device *device, struct tutti_mapping *mapping)
 {
     if (mapping)
         tutti_cache_release(node->cache, device, mapping);
+}
+
+void *tutti_pair_words(const struct tutti_node *node, int peer)
+{
+    return node->peer[peer].page->control->window_words;
+}
+
+void *tutti_pair_rows(const struct tutti_node *node, int peer)
+{
+    return node->peer[peer].page->control->window_rows;
 }
