@@ -71,5 +71,8 @@ int main(void)
 #define TUTTI_SETTING_RULE(name, less, zero, rule) printf("| `%s` | `%s` |\n", name, rule);
 #include "tutti/settings.def"
     puts("\n`#`: the bytes of the old value; of `TUTTI_MESSAGE_LEAST` and `TUTTI_AWARE_LEAST` one less.");
+    puts("\n## Settings that are gone\n\n| old name | what to write |\n|---|---|");
+#define TUTTI_SETTING_GONE(name, instead) printf("| `%s` | `%s` |\n", name, instead);
+#include "tutti/settings.def"
     return ferror(stdout) || fflush(stdout) ? 1 : 0;
 }

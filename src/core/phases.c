@@ -52,8 +52,8 @@ static int phases_settle(void)
 {
     const struct tutti_settings *settings = tutti_settings();
     int unknown = -1;
-    int on = settings->phases ? RECORDING | (tutti_phases_have_nvtx() ? RANGES : 0) : 0;
-    if (atomic_compare_exchange_strong(&tutti_phases_on, &unknown, on) && settings->phases)
+    int on = settings->stats == TUTTI_SET_STATS_TIMES ? RECORDING | (tutti_phases_have_nvtx() ? RANGES : 0) : 0;
+    if (atomic_compare_exchange_strong(&tutti_phases_on, &unknown, on) && settings->stats == TUTTI_SET_STATS_TIMES)
         atexit(phases_report);
     return tutti_phases_on;
 }

@@ -1,5 +1,5 @@
-/* A recorder of where the time of a blocking call goes, and the same as NVTX ranges. Off unless TUTTI_PHASES
- * is 1 (or tutti_phases_switch() was called): a mark is then one branch that is never taken.
+/* A recorder of where the time of a blocking call goes, and the same as NVTX ranges. Off unless TUTTI_STATS
+ * is times (or tutti_phases_switch() was called): a mark is then one branch that is never taken.
  *
  * A mark says what the calling thread does from there on; the time since its last mark is added to the phase of that
  * mark. So the phases of a call have no gaps and do not overlap. Marks outside a call are ignored. */

@@ -34,6 +34,14 @@ static const struct old {
 #include "tutti/settings.def"
 };
 
+/* Old settings in whose place another one is written. */
+static const struct gone {
+    const char *name, *instead;
+} gones[] = {
+#define TUTTI_SETTING_GONE(name, instead) {name, instead},
+#include "tutti/settings.def"
+};
+
 static const struct row {
     enum row_kind kind;
     enum row_group group;
@@ -143,11 +151,23 @@ static int check_old(struct report *report, const char *entry, size_t length)
     return 1;
 }
 
+/* The same with another setting in its place. */
+static int check_gone(struct report *report, const char *entry, size_t length)
+{
+    for (size_t i = 0; i < sizeof gones / sizeof gones[0]; i++) {
+        if (strlen(gones[i].name) == length && strncmp(entry, gones[i].name, length) == 0) {
+            settings_complain(report, "%s is gone: write %s\n", gones[i].name, gones[i].instead);
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static void check_name(struct report *report, const char *entry)
 {
     const char *equals = strchr(entry, '=');
     size_t length = equals ? (size_t)(equals - entry) : strlen(entry);
-    if (check_old(report, entry, length))
+    if (check_old(report, entry, length) || check_gone(report, entry, length))
         return;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         if (strncmp(entry, others[i], strlen(others[i])) == 0)

@@ -81,7 +81,7 @@ static void trace_report(void)
 static int trace_settle(void)
 {
     int unknown = -1;
-    const int on = tutti_settings()->phases;
+    const int on = tutti_settings()->stats == TUTTI_SET_STATS_TIMES;
     if (atomic_compare_exchange_strong(&tutti_trace_on, &unknown, on) && on)
         atexit(trace_report);
     return tutti_trace_on;

@@ -1,5 +1,5 @@
 /* Where the time of a message of device memory goes: the median time between its steps (trace.def), by size. Off unless
- * TUTTI_PHASES is 1 (or tutti_trace_switch() was called): a mark is then one branch that is never taken.
+ * TUTTI_STATS is times (or tutti_trace_switch() was called): a mark is then one branch that is never taken.
  *
  * The marks of a thread have no gaps: a step is the time since the last mark of the thread, of any message. So
  * of windows of messages the number of a step counts too: one launch may be of many messages. */

@@ -100,12 +100,15 @@ for collective in $collectives; do
     holds "$said" "^# Tutti .* $call latency: 2 ranks, sum of float, host device" "$collective: head"
     holds "$said" "^65536( +$number){4} +4  [a-z0-9_]+ *( +$number){4}  (staged|plain) +$number\$" "$collective: 64 KiB"
     lacks "$said" ' mpi: ' "$collective: every size is accelerated"
-    expect 0 "65536 " "${some[@]}" -i 4 --in-place --type double --op max --ways none
+    case $collective in reduce | reduce_scatter | scan) # exscan, reduce_scatter_block: as scan, reduce_scatter
+        expect 0 "65536 " "${some[@]}" -i 4 --in-place --type double --op max --ways none
+        expect 0 "65536 " "${some[@]}" -i 20 --order stream --in-place --type int32 --op bxor
+        ;;
+    esac
     said=$("${some[@]}" -i 20 --order stream 2>&1)
     holds "$said" "^# Tutti .* MPIX_${collective^}_enqueue back to back latency: 2 ranks" "$collective in stream order: head"
     holds "$said" "^65536( +$number){4} +27  [a-z0-9_]+ *\$" "$collective in stream order: 64 KiB"
     lacks "$said" ' mpi: ' "$collective in stream order: accelerated"
-    expect 0 "65536 " "${some[@]}" -i 20 --order stream --in-place --type int32 --op bxor
 done
 expect 0 "root changing" "$tutti" bench reduce -n 2 --mpi "$mpi" -m 8,4k -i 6 -x 1 --root all
 expect 0 "root 1" "$tutti" bench reduce -n 2 --mpi "$mpi" -m 8,4k -i 6 -x 1 --root 1 --in-place
@@ -159,6 +162,6 @@ holds "$said" "^65536( +$number){6} +-( +$number){7} +4  multi_leader *\$" "phas
 said=$("$tutti" bench reduce_scatter -n 2 --mpi "$mpi" -m 64k,64k -i 4 -x 1 --seconds 0.02 --phases --algorithm staged 2>&1)
 holds "$said" "^65536 .* staged" "phases of a staged call"
 
-said=$(TUTTI_PHASES=1 "$tutti" bench allreduce -n 2 --mpi "$mpi" -m 64k,64k -i 10 -x 0 --ways none 2>&1)
-holds "$said" 'where the time of 22 blocking reductions went, us each: arrival [0-9.]+, .*kernel [0-9.]+' "TUTTI_PHASES=1"
+said=$(TUTTI_STATS=times "$tutti" bench allreduce -n 2 --mpi "$mpi" -m 64k,64k -i 10 -x 0 --ways none 2>&1)
+holds "$said" 'where the time of 22 blocking reductions went, us each: arrival [0-9.]+, .*kernel [0-9.]+' "TUTTI_STATS=times"
 finish

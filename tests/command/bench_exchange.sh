@@ -7,7 +7,7 @@ short=${3:-}
 went='(staged|packed|direct)( [0-9]+, staged [0-9]+)?'
 
 # Neighbours that are oneself, the other rank several times, and three ranks in a row.
-sizes="1 2 3"
+sizes="1 3" # two: below
 [ -z "$short" ] || sizes=3
 for ranks in $sizes; do
     json_to halo.json

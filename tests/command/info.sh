@@ -44,7 +44,7 @@ holds "$said" '^  cuda  not in use' "device that is not in use"
 holds "$said" '^    GPU 2  .* [0-9a-f]{32}$' "third GPU and its UUID"
 lacks "$said" '^    GPU 3 ' "no fourth GPU"
 holds "$said" '^      GPU   1  yes own yes$' "who reaches whom"
-holds "$said" '^  Ranges for Nsight \(TUTTI_PHASES\): (built in|left out: .*)$' "ranges"
+holds "$said" '^  Ranges for Nsight \(TUTTI_STATS=times\): (built in|left out: .*)$' "ranges"
 holds "$said" 'Kernels on the host use: [a-z0-9]+$' "instruction set"
 said=$("$tutti" info --settings)
 holds "$said" '^  TUTTI_HOST_GPUS +3 +0 +0 to 64$' "a setting: value, default, allowed"
@@ -75,6 +75,7 @@ for pair in "MESSAGES=mpi|message: *@staged message_far: *@staged" "MESSAGE_LEAS
     expect 125 "tutti: TUTTI_${pair%%=*} is a rule now, not a setting: write TUTTI_RULES=\"$rule\"" env "TUTTI_${pair%%|*}" "$tutti" run true
     [[ $rule == *N@* ]] || expect 0 "$rule" env TUTTI_RULES="$rule" "$tutti" info --rules
 done
+expect 125 "tutti: TUTTI_PHASES is gone: write TUTTI_STATS=times" env TUTTI_PHASES=1 "$tutti" run true
 
 # What is wrong is part of the answer, and no reason to refuse it.
 said=$(TUTTI_WAIT=busy TUTTI_LOG=loud TUTTI_RULES='allreduce: *@x' "$tutti" info 2>/dev/null)

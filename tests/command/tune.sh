@@ -5,7 +5,7 @@
 short=${3:-}
 export TUTTI_CHANNEL_MB=2
 export TUTTI_RULES_FILE=$folder/rules
-quick=("$tutti" tune -n 2 --mpi "$mpi" --rounds 3 --largest 32k) # the same work, however busy the machine is
+quick=("$tutti" tune -n 2 --mpi "$mpi" --rounds 2 --largest 32k) # the same work, however busy the machine is
 entry=$("$tutti" info --rules | sed -nE 's/^ +\(.*, for (host, .*)\)$/\1/p')
 
 if [ -z "$short" ]; then

@@ -45,7 +45,6 @@ readelf -d "$folder/user/hello" | grep -q libtutti-openshmem || fail "tutti::tut
 # The command, from another folder, and a program under it.
 "$prefix/bin/tutti" info >"$folder/log" 2>&1 || fail "tutti info: $(cat "$folder/log")"
 if [ -n "$program" ]; then
-    "$prefix/bin/tutti" run -n 2 "$program" 2>"$folder/log" || fail "tutti run: $(cat "$folder/log")"
     TUTTI_STATS=1 "$prefix/bin/tutti" run -n 2 "$program" 2>"$folder/log" || fail "tutti run: $(cat "$folder/log")"
     grep -q MPI_Allreduce "$folder/log" || fail "TUTTI_STATS=1 says nothing of MPI_Allreduce: $(cat "$folder/log")"
     # OpenSHMEM programs as they are, in C and by the module of Fortran.

@@ -108,7 +108,9 @@ static void together(void)
         int64_t guarded;
         uint32_t taken[5 * ROUNDS];
     } *all = tshmem_calloc(1, sizeof *all);
-    const int rounds = shmem_is_plain(all) ? ROUNDS : ROUNDS / 10; /* a kernel each */
+    const long drawn = check_many("TUTTI_TEST_UPDATES", ROUNDS);
+    const int most = drawn < ROUNDS ? (int)drawn : ROUNDS;
+    const int rounds = (shmem_is_plain(all) ? most : most / 10) / 2 * 2; /* a kernel each; an even number */
     int twice = 0;
     for (int i = 0; i < rounds; i++) {
         const int64_t mine = tshmem_int64_atomic_fetch_inc(&all->inc, 0);
@@ -133,7 +135,7 @@ static void together(void)
     CHECK(tshmem_g(&all->sum, 0) == (float)(pes * rounds), "additions of float");
     CHECK(tshmem_g(&all->sum2, 0) == 0.5 * pes * rounds, "additions of double");
     CHECK(tshmem_g(&all->bits, 0) == 0, "each bit an even number of times");
-    CHECK(tshmem_g(&all->guarded, 0) == (int64_t)pes * (rounds / 100), "what the lock guards");
+    CHECK(tshmem_g(&all->guarded, 0) == (int64_t)pes * ((rounds + 99) / 100), "what the lock guards");
     tshmem_free(all);
 }
 

@@ -88,7 +88,7 @@ static void print_devices(const struct info *info)
         print_gpus(device);
     }
     printf("  Kernels on the host use: %s\n", tutti_kernel_host_isa());
-    printf("  Ranges for Nsight (TUTTI_PHASES): %s\n",
+    printf("  Ranges for Nsight (TUTTI_STATS=times): %s\n",
            tutti_phases_have_nvtx() ? "built in" : "left out: the headers of NVTX 3 were not found by the build");
 }
 

@@ -15,10 +15,9 @@ tutti_mpi_test(mpi-many-open PROGRAM mpi-many_open RANKS 2 ARGS 200 3 TIMEOUT 45
 # Without strictness kernels of the host device make no threads of their own: there is the engine's alone.
 tutti_mpi_test(mpi-many-open-threads PROGRAM mpi-many_open RANKS 3 RANKS_MPICH 2 ARGS 200 3 0 1 ENV TUTTI_HOST_STRICT=0
                TIMEOUT 45)
-foreach(wait auto spin)
-  tutti_mpi_test(mpi-many-open-${wait} PROGRAM mpi-many_open RANKS 2 ARGS 200 3 ENV TUTTI_WAIT=${wait} TIMEOUT 45)
+foreach(wait auto spin sleep)
+  tutti_mpi_test(mpi-many-open-${wait} PROGRAM mpi-many_open RANKS 2 ARGS 100 2 ENV TUTTI_WAIT=${wait} TIMEOUT 45)
 endforeach()
-tutti_mpi_test(mpi-many-open-sleep PROGRAM mpi-many_open RANKS 2 ARGS 200 3 ENV TUTTI_WAIT=sleep TIMEOUT 45)
 program(inter)
 tutti_mpi_test(mpi-inter PROGRAM mpi-inter RANKS 3 RANKS_MPICH 3 ENV ${stats})
 # The handlers of communicators are the MPI's: MPICH returns the error, Open MPI ends the program.
