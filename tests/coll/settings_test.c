@@ -28,7 +28,8 @@ static unsigned most_blocks;
 
 static int launch(struct tutti_stream *stream, const struct tutti_launch *launch)
 {
-    most_blocks = launch->blocks > most_blocks ? launch->blocks : most_blocks;
+    const unsigned rows = launch->rows > 1 ? launch->rows : 1, blocks = (launch->blocks + rows - 1) / rows;
+    most_blocks = blocks > most_blocks ? blocks : most_blocks;
     return tutti_device()->launch.kernel(stream, launch);
 }
 

@@ -13,6 +13,7 @@
 #include "device/device.h"
 #include "fake_libcuda.h"
 #include "kernels/args.h"
+#include "kernels/fatbin.h"
 #include "kernels/pack_args.h"
 
 static const struct tutti_device *const device = &tutti_device_cuda;
@@ -82,6 +83,38 @@ static void test_kept(void **state)
     fake->current(0);
     assert_int_equal(device->launch.kept(stream, kept), TUTTI_ERR_UNAVAILABLE);
     device->launch.drop(kept); /* says nothing, leaves nothing to the context that has gone */
+    assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
+}
+
+/* Launches in rows: half the blocks, of two rows of half the threads. */
+static void test_rows(void **state)
+{
+    (void)state;
+    struct tutti_stream *stream;
+    struct tutti_flow_args flow = {.count = 5, .blocks = 10};
+    const struct tutti_launch what = {.kernel = TUTTI_KERNEL_CHAIN,
+                                      .type = TUTTI_TYPE_F32,
+                                      .op = TUTTI_OP_SUM,
+                                      .blocks = 10,
+                                      .rows = 2,
+                                      .flow = &flow};
+    struct tutti_prepared *kept = NULL;
+    fake->current(0);
+    assert_int_equal(device->stream.create(0, &stream), TUTTI_OK);
+    assert_int_equal(device->launch.prepare(0, UINT32_C(1) << TUTTI_KERNEL_CHAIN, what.type, what.op), TUTTI_OK);
+    assert_int_equal(device->launch.keep(stream, &what, &kept), TUTTI_OK);
+    for (int kind = 0; kind < 3; kind++) { /* kept, plain, and early */
+        struct tutti_launch early = what;
+        early.early = kind == 2;
+        fake->blocks = fake->threads = fake->rows = 0;
+        assert_int_equal(kind == 0 ? device->launch.kept(stream, kept) : device->launch.kernel(stream, &early),
+                         TUTTI_OK);
+        assert_string_equal(fake->launched, "tutti_chain_F32_SUM");
+        assert_int_equal(fake->blocks, 5);
+        assert_int_equal(fake->threads, TUTTI_FATBIN_THREADS / 2);
+        assert_int_equal(fake->rows, 2);
+    }
+    device->launch.drop(kept);
     assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
 }
 
@@ -266,6 +299,7 @@ static void test_copies_in(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_kept),
+                                       cmocka_unit_test(test_rows),
                                        cmocka_unit_test(test_kept_pack),
                                        cmocka_unit_test(test_stay_pack),
                                        cmocka_unit_test(test_complete_copies),

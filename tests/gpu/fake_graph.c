@@ -58,8 +58,8 @@ EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
         return fake_state.capturing ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
     }
     fake_state.replays++;
-    return cuLaunchKernel(graph->node.func, graph->node.gridDimX, 1, 1, graph->node.blockDimX, 1, 1, 0, stream,
-                          parameters, NULL);
+    return cuLaunchKernel(graph->node.func, graph->node.gridDimX, 1, 1, graph->node.blockDimX, graph->node.blockDimY, 1,
+                          0, stream, parameters, NULL);
 }
 EXPORT CUresult cuGraphExecDestroy(CUgraphExec exec)
 {

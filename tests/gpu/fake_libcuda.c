@@ -330,18 +330,18 @@ static size_t read_all(const void *parameter, size_t bytes)
     return bytes;
 }
 
-/* Those of sums and products have no second parameter. */
+/* Those of sums and products, and kernels of no pair, have no second parameter. */
 int fake_kernel_has_sense(const char *name)
 {
     const char *family = strrchr(name, '_');
-    return family && strncmp(name, "tutti_pack", 10) != 0 && strcmp(family, "_SUM") != 0 &&
-           strcmp(family, "_PROD") != 0;
+    return family && family[1] >= 'A' && family[1] <= 'Z' && strncmp(name, "tutti_pack", 10) != 0 &&
+           strncmp(name, "tutti_shmem", 11) != 0 && strcmp(family, "_SUM") != 0 && strcmp(family, "_PROD") != 0;
 }
 EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned tx, unsigned ty,
                                unsigned tz, unsigned shared, CUstream stream, void **parameters, void **extra)
 {
     CONTEXT();
-    if (y != 1 || z != 1 || ty != 1 || tz != 1 || shared || extra || !fake_stream_valid(stream) ||
+    if (y != 1 || z != 1 || ty < 1 || ty > 2 || tz != 1 || shared || extra || !fake_stream_valid(stream) ||
         (!fake_is_default(stream) && stream->context != fake_stack[fake_depth - 1]))
         return CUDA_ERROR_INVALID_VALUE;
     if (fake_used(stream) != CUDA_SUCCESS)
@@ -351,6 +351,7 @@ EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsi
     snprintf(fake_state.launched, sizeof fake_state.launched, "%s", (const char *)function);
     fake_state.blocks = x;
     fake_state.threads = tx;
+    fake_state.rows = ty;
     memcpy(fake_state.arguments, parameters[0], sizeof fake_state.arguments);
     fake_state.read = read_all(parameters[0], room_of(function));
     if (fake_kernel_has_sense(fake_state.launched))
