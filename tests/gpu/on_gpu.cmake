@@ -203,6 +203,8 @@ gpu_sequences(default-unequal default 200000 64m 20 RANKS ${gpu_ranks} ENV TUTTI
 gpu_sequences(chains chains 300000 64m 20 RANKS 2 ${gpu_ranks})
 gpu_sequences(direct direct 350000 64m 20 RANKS 2 ${gpu_ranks})
 gpu_sequences(engines engines 370000 64m 20 RANKS 2 ${gpu_ranks})
+gpu_sequences(engines-reduce engines_reduce 370000 64m 20 RANKS 2)
+gpu_sequences(engines-move engines_move 370000 64m 20 RANKS 2)
 gpu_sequences(lines lines 400000 16m 20 RANKS 2 ${gpu_ranks})
 gpu_sequences(halves halves 500000 16m 20 RANKS ${gpu_ranks})
 gpu_sequences(steps steps 600000 256k 20 RANKS ${gpu_ranks})

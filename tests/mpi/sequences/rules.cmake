@@ -9,6 +9,13 @@ string(CONCAT sequence_rules_direct
 string(CONCAT sequence_rules_engines
        "allreduce: *@pipeline reduce: *@engines reduce_scatter: *@engines "
        "bcast: *@engines gather: *@engines scatter: *@engines allgather: *@engines alltoall: *@engines")
+# Halves of these, to tell which one is at fault.
+string(CONCAT sequence_rules_engines_reduce
+       "allreduce: *@pipeline reduce: *@engines reduce_scatter: *@engines "
+       "bcast: *@pipeline gather: *@pipeline scatter: *@pipeline allgather: *@pipeline alltoall: *@pipeline")
+string(CONCAT sequence_rules_engines_move
+       "allreduce: *@pipeline reduce: *@chain reduce_scatter: *@pipeline "
+       "bcast: *@engines gather: *@engines scatter: *@engines allgather: *@engines alltoall: *@engines")
 string(CONCAT sequence_rules_lines
        "allreduce: *@ll128 reduce: *@chain_ll128 reduce_scatter: *@ll128 "
        "bcast: *@ll128 gather: *@ll128 scatter: *@ll128 allgather: *@ll128 alltoall: *@ll128")
