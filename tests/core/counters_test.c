@@ -35,7 +35,7 @@ static void expect(const char *text, uint64_t count, uint64_t bytes)
 /* More rows than places by which a row is found again, each of them several times. */
 static void many(void)
 {
-    static char why[WHYS][16];
+    static char why[WHYS][24];
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < WHYS; i++) {
             snprintf(why[i], sizeof why[i], "reason %d", i);
