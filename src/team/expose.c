@@ -97,6 +97,15 @@ static void expose_send(struct tutti_team *team, struct tutti_exposing *x, int i
     }
 }
 
+/* Peers may copy a share while it changes; they look at its number before and after. So it is copied by words. */
+static void share_copy(struct tutti_share *to, const struct tutti_share *from)
+{
+    _Static_assert(sizeof *to % sizeof(uint64_t) == 0, "words");
+    for (size_t i = 0; i < sizeof *to / sizeof(uint64_t); i++)
+        __atomic_store_n((uint64_t *)(void *)to + i,
+                         __atomic_load_n((const uint64_t *)(const void *)from + i, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+}
+
 /* A new entry; it is refused if peers cannot map this memory. */
 static void expose_add(struct tutti_team *team, struct tutti_exposing *x, int i, const struct tutti_memory *memory)
 {
@@ -107,7 +116,7 @@ static void expose_add(struct tutti_team *team, struct tutti_exposing *x, int i,
     tutti_share_name(team->node, team->device, memory->base, memory->id, &share);
     if (!share.shared || share.what.id != memory->id)
         return;
-    entry->share = share;
+    share_copy(&entry->share, &share);
     x->own[i].number = atomic_fetch_add(&numbers, 1) + 1;
     if (share.what.needs_fd)
         x->own[i].unsent = ((UINT64_C(1) << team->size) - 1) & ~(UINT64_C(1) << team->rank);
@@ -200,7 +209,8 @@ static int expose_map(struct tutti_team *team, struct tutti_exposing *x, int r, 
     if (peer->coming[i] != number)
         expose_drop(team, x, r, i);
     peer->coming[i] = number;
-    const struct tutti_share share = entry->share; /* once: what has been checked must not change */
+    struct tutti_share share; /* copied once: what has been checked must not change */
+    share_copy(&share, &entry->share);
     atomic_thread_fence(memory_order_acquire);
     if (number == 0 || atomic_load_explicit(&entry->number, memory_order_relaxed) != number)
         return number == 0;
