@@ -72,6 +72,12 @@ enum tutti_kernel {
 /* What kernels that move data are launched as: elements of a byte each. */
 enum { TUTTI_MOVES_TYPE = TUTTI_TYPE_U8, TUTTI_MOVES_OP = TUTTI_OP_SUM };
 
+/* Blocks that the GPU sees of a launch of `blocks` in `rows`: each takes a multiprocessor if it waits for peers. */
+static inline unsigned tutti_launched_blocks(unsigned blocks, unsigned rows)
+{
+    return rows > 1 ? (blocks + rows - 1) / rows : blocks;
+}
+
 struct tutti_kernel_args;
 struct tutti_flow_args;
 struct tutti_amo_args;

@@ -50,6 +50,13 @@ struct tutti_plan {
     const struct tutti_segment *segment;
     uint64_t id; /* never used again in this process: keys what devices keep of it */
 };
+/* 1 if `count` elements are one run of bytes, in the order of the message, from true_lower on. */
+static inline int tutti_plan_is_run(const struct tutti_plan *plan, uint64_t count)
+{
+    const struct tutti_segment *const one = plan->segment;
+    return plan->segments == 1 && one->dims == 0 && one->entries == 0 && one->block == plan->size &&
+           (count == 1 || plan->extent == (int64_t)plan->size);
+}
 
 /* Local. Builds, or finds, the plan of one element; the caller has one reference more. Equal layouts (the same bytes in
  * the same order, lower bound and extent) have one plan, however they were described, where they are of 256 blocks at

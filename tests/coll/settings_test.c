@@ -28,7 +28,7 @@ static unsigned most_blocks;
 
 static int launch(struct tutti_stream *stream, const struct tutti_launch *launch)
 {
-    const unsigned rows = launch->rows > 1 ? launch->rows : 1, blocks = (launch->blocks + rows - 1) / rows;
+    const unsigned blocks = tutti_launched_blocks(launch->blocks, launch->rows);
     most_blocks = blocks > most_blocks ? blocks : most_blocks;
     return tutti_device()->launch.kernel(stream, launch);
 }

@@ -300,7 +300,7 @@ static int launch_all(struct tutti_team *team, const struct tutti_call *call, co
             .threads = flow.threads,
             .rows = flow.rows,
             .gpu = team->gpu,
-            .early = tutti_flow_early(team, stream, flow.blocks / (flow.rows > 1 ? 2 : 1), &args.early),
+            .early = tutti_flow_early(team, stream, tutti_launched_blocks(flow.blocks, flow.rows), &args.early),
             .flow = &args};
         status = way->notice != 0 && launches == 1 ? tutti_launch_cached(team, &launch)
                                                    : team->device->launch.kernel(stream, &launch);

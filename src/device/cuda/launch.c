@@ -35,7 +35,7 @@ static int launch_kernel(struct tutti_stream *stream, const struct tutti_launch 
     status = tutti_cuda_function(scope.context, (int)launch->kernel, launch->type, launch->op, &function);
     if (status == TUTTI_OK) {
         const unsigned rows = launch->rows > 1 ? launch->rows : 1;
-        const struct tutti_cuda_grid grid = {.blocks = (launch->blocks + rows - 1) / rows,
+        const struct tutti_cuda_grid grid = {.blocks = tutti_launched_blocks(launch->blocks, rows),
                                              .threads =
                                                  (launch->threads ? launch->threads : TUTTI_FATBIN_THREADS) / rows,
                                              .rows = rows};

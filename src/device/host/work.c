@@ -139,7 +139,7 @@ int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launc
     work->gpu = gpu;
     work->is_flow = launch->flow != NULL;
     work->blocks = launch->blocks;
-    work->places = launch->rows > 1 ? (launch->blocks + launch->rows - 1) / launch->rows : launch->blocks;
+    work->places = tutti_launched_blocks(launch->blocks, launch->rows);
     work->jitter = 0;
     work->items = NULL;
     if (tutti_host_places() > 0 && tutti_host_waits(launch->kernel) && work->places > tutti_host_places()) {

@@ -85,18 +85,10 @@ static void copies_give(struct copies *copies)
 
 /* ---- jobs ---- */
 
-/* 1 if `count` elements are one run of bytes, in the order of the message. */
-static int copies_is_run(const struct tutti_plan *plan, uint64_t count)
-{
-    const struct tutti_segment *const segment = plan->segment;
-    return plan->segments == 1 && segment->dims == 0 && segment->entries == 0 && segment->block == plan->size &&
-           (count == 1 || plan->extent == (int64_t)plan->size);
-}
-
 static int pack_copies_can(const struct tutti_pack_job *job)
 {
-    return copies_is_run(job->plan, job->count) &&
-           (job->direction != TUTTI_RELAYOUT || copies_is_run(job->to_plan, job->to_count));
+    return tutti_plan_is_run(job->plan, job->count) &&
+           (job->direction != TUTTI_RELAYOUT || tutti_plan_is_run(job->to_plan, job->to_count));
 }
 
 static int copies_start(struct tutti_stream *stream, const struct tutti_pack_job *job)

@@ -375,23 +375,16 @@ static int add_segments(struct tutti_parts *parts, const struct tutti_pack_job *
     return status;
 }
 
-/* 1 if all elements are one block. */
-static int is_block(const struct tutti_plan *plan, uint64_t count)
-{
-    return plan->segments == 1 && plan->segment[0].dims == 0 && plan->segment[0].entries == 0 &&
-           plan->segment[0].block == plan->size && (count == 1 || plan->extent == (int64_t)plan->size);
-}
-
 /* From or into what is one block, a relayout is packing. */
 static struct tutti_pack_job jobs_simpler(const struct tutti_pack_job *job)
 {
     struct tutti_pack_job it = *job;
     if (job->direction != TUTTI_RELAYOUT)
         return it;
-    if (is_block(job->to_plan, job->to_count)) {
+    if (tutti_plan_is_run(job->to_plan, job->to_count)) {
         it.direction = TUTTI_PACK;
         it.packed = (void *)(uintptr_t)(jobs_address(job->to) + (uint64_t)job->to_plan->segment[0].offset + job->first);
-    } else if (is_block(job->plan, job->count)) {
+    } else if (tutti_plan_is_run(job->plan, job->count)) {
         it.direction = TUTTI_UNPACK;
         it.packed =
             (void *)(uintptr_t)(jobs_address(job->memory) + (uint64_t)job->plan->segment[0].offset + job->first);

@@ -7,6 +7,7 @@
 #include "bounce/bounce.h"
 #include "core/fnv.h"
 #include "mpi/comm/comms.h"
+#include "mpi/comm/identity.h"
 #include "mpi/message/endpoints.h"
 #include "mpi/rma/attachments.h"
 #include "progress/engine.h"
@@ -28,7 +29,8 @@ struct making {
     struct tutti_mapped *mapped;
     const struct tutti_mapped_wish *wish;
     struct record mine, *all;
-    int at; /* the next peer */
+    uint64_t child; /* of the communicator, as all its ranks know it; 0: they do not */
+    int at;         /* the next peer */
     int status;
     const char *why;
 };
@@ -78,18 +80,19 @@ static int mapped_find_gpu(struct making *m)
 }
 
 /* Each rank of the communicator in the node, and the number of the window. */
-static int mapped_find_peers(struct making *m, MPI_Comm comm, const int *world, int n)
+static int mapped_find_peers(struct making *m, const int *world, int n)
 {
     int fine = world && n == m->mapped->n;
     for (int r = 0; fine && r < n; r++) {
         m->mapped->peer[r].node = tutti_node_find(tutti_door.node, world[r]);
         fine = m->mapped->peer[r].node >= 0;
     }
-    m->mapped->window = fine ? tutti_window_number(comm, world, n) : 0;
+    m->mapped->window = fine ? tutti_window_number(m->child, world, n) : 0;
     return fine || making_fails(m, "ranks of several nodes");
 }
 
-/* The number of a window of a communicator that is not known to all ranks alike. Collective; an MPI code. */
+/* The number of a window of a communicator that is not known to all ranks alike. Collective, also where this rank has
+ * failed; an MPI code. */
 static int mapped_agree_number(struct making *m, MPI_Comm comm)
 {
     static atomic_int numbers;
@@ -98,7 +101,8 @@ static int mapped_agree_number(struct making *m, MPI_Comm comm)
     tutti_node_key(tutti_door.node, words);
     uint64_t number = tutti_mix(words[2] ^ tutti_mix((uint64_t)tutti_node_rank(tutti_door.node) ^ words[0])) | 1;
     const int code = tutti_next.MPI_Bcast(&number, (int)sizeof number, tutti_handles.byte, 0, comm);
-    m->mapped->window = number;
+    if (m->mapped)
+        m->mapped->window = number;
     return code;
 }
 
@@ -209,8 +213,10 @@ static int making_begin(struct making *m, MPI_Comm comm, const int *world, int r
 {
     const struct tutti_mapped_wish *wish = m->wish;
     int n = 0;
+    m->child = 1; /* nothing to agree on */
     if (tutti_next.MPI_Comm_size(comm, &n) != MPI_SUCCESS)
         return making_fails(m, "no communicator");
+    m->child = tutti_comm_identity_window(comm);
     m->all = wish->dynamic ? NULL : malloc((size_t)n * sizeof *m->all);
     m->mapped = mapped_new(n);
     if ((!m->all && !wish->dynamic) || !m->mapped)
@@ -224,7 +230,7 @@ static int making_begin(struct making *m, MPI_Comm comm, const int *world, int r
     pthread_mutex_init(&mapped->batch.mutex, NULL);
     tutti_next.MPI_Comm_rank(comm, &mapped->rank);
     m->mine = (struct record){.bytes = (uint64_t)wish->size, .unit = wish->unit};
-    if (!mapped_find_peers(m, comm, world, ranks))
+    if (!mapped_find_peers(m, world, ranks))
         return 0;
     if (wish->size < 0 || wish->unit <= 0) /* the MPI's error */
         return making_fails(m, "wrong arguments");
@@ -251,7 +257,7 @@ int tutti_mapped_open(struct tutti_mapped **out, MPI_Comm comm, const struct tut
     int all = 0, n = 0, *world = tutti_world_ranks(comm, &n), fine = making_begin(&m, comm, world, n),
         code = MPI_SUCCESS;
     free(world);
-    if (fine && m.mapped->window == 0)
+    if (m.child == 0)
         code = mapped_agree_number(&m, comm);
     fine = fine && mapped_find_gpu(&m) && mapped_find_slot(&m) &&
            making_wait(&m, mapped_is_shown, "device memory cannot be shared with other processes");
@@ -278,8 +284,8 @@ struct tutti_mapped *tutti_mapped_begin(MPI_Comm comm, const int *world, int n, 
     static const struct tutti_mapped_wish wish = {.unit = 1, .dynamic = 1};
     struct making m = {.wish = &wish};
     int fine = making_begin(&m, comm, world, n);
-    if (fine && m.mapped->window == 0)
-        fine = mapped_agree_number(&m, comm) == MPI_SUCCESS;
+    if (m.child == 0)
+        fine &= mapped_agree_number(&m, comm) == MPI_SUCCESS;
     if (!fine || !mapped_find_rows(&m) || !mapped_find_slot(&m))
         making_drop(&m);
     if (m.mapped) /* before the MPI's call, behind which another rank may attach memory at once */

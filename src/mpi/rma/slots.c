@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/fnv.h"
-#include "mpi/comm/identity.h"
 #include "team/control.h"
 #include "team/pair.h"
 
@@ -40,9 +39,8 @@ static struct tutti_mapped_slot *slot_at(int peer, size_t i)
     return (void *)((char *)tutti_pair_words(tutti_door.node, peer) + HEAD + i * slot_bytes());
 }
 
-uint64_t tutti_window_number(MPI_Comm comm, const int *world, int n)
+uint64_t tutti_window_number(uint64_t child, const int *world, int n)
 {
-    const uint64_t child = tutti_comm_identity_window(comm);
     const uint64_t ranks = tutti_fnv(TUTTI_FNV_BEGIN, world, (size_t)n * sizeof *world);
     return child == 0 ? 0 : tutti_mix(child ^ tutti_mix(ranks)) | 1;
 }

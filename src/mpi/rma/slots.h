@@ -50,9 +50,9 @@ static inline int tutti_windows_have_foreign(void)
                                 memory_order_relaxed) != 0;
 }
 
-/* Local: the number of the next window of the communicator whose ranks in the world these are. 0: not known, on all of
- * its ranks. Once for each window, in the order in which the communicator makes them. */
-uint64_t tutti_window_number(MPI_Comm comm, const int *world, int n);
+/* Local: the number of a window of the communicator whose ranks in the world these are; child: what
+ * tutti_comm_identity_window() says at this window. 0: not known, on all of its ranks. */
+uint64_t tutti_window_number(uint64_t child, const int *world, int n);
 /* Takes a slot of this rank, its line and words zeros. NULL: all are in use. */
 struct tutti_mapped_slot *tutti_mapped_slot_take(uint64_t window);
 /* This rank shall have no slot for the window: its peers need not wait. */

@@ -110,8 +110,7 @@ static int datatypes_agrees(const struct tutti_layout *layout)
 
 static int is_in_order(const struct tutti_plan *plan)
 {
-    return plan && plan->segments == 1 && plan->segment[0].dims == 0 && plan->segment[0].entries == 0 &&
-           plan->segment[0].block == plan->size;
+    return plan && tutti_plan_is_run(plan, 1);
 }
 
 static void plan_of(struct tutti_layout *layout, MPI_Datatype type)

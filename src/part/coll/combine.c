@@ -14,13 +14,9 @@ enum { BLOCK_BYTES = 16 * 512 };
 /* One side of a copy. Without a plan: packed bytes. */
 static struct tutti_elements combine_side(const struct tutti_plan *plan, int64_t count, char *memory)
 {
-    struct tutti_elements side = {.plan = plan, .count = count, .buffer = memory, .whole = 1};
+    struct tutti_elements side = {
+        .plan = plan, .count = count, .buffer = memory, .whole = !plan || tutti_plan_is_run(plan, (uint64_t)count)};
     const struct tutti_device *device = tutti_device();
-    if (plan) {
-        const struct tutti_segment *one = plan->segment;
-        side.whole = plan->segments == 1 && one->dims == 0 && one->entries == 0 && one->block == plan->size &&
-                     (count == 1 || plan->extent == (int64_t)plan->size);
-    }
     if (!device || !device->active()) {
         side.places = (struct tutti_places){.gpu = -1};
         side.placed = 1;
