@@ -308,6 +308,9 @@ struct tutti_device {
         /* A packing kernel that stays, see src/kernels/pack_stay.inc; the args are copied before it returns.
          * TUTTI_ERR_UNAVAILABLE, not reported, where the kernels were made without it. NULL: not on this device. */
         int (*stay_pack)(struct tutti_stream *stream, const struct tutti_pack_stay_args *args);
+        /* ns that such a kernel stays after a small fetch where the user leaves that to the library: about as long as a
+         * launch and a message take. 0, NULL: it does not stay then. */
+        uint64_t (*stay_ns)(void);
         /* What such a kernel of the stream is given for a launch, whose args have TUTTI_PACK_MAIL_BYTES at most; it may
          * also be launched by launch.pack() without reaches. NULL: the args as they are. */
         int (*mail_pack)(struct tutti_stream *stream, const struct tutti_pack_launch *launch,

@@ -42,8 +42,11 @@ enum tutti_few { TUTTI_FEW_ALONE, TUTTI_FEW_REPEATED, TUTTI_FEW_PAIR };
 /* Local, any thread. 1: by a kernel, which is ready. may_load: kernels that would be of use and are not ready may be
  * loaded for the next ones. */
 int tutti_few_by_kernel(int gpu, uint64_t bytes, enum tutti_few use, int may_load);
-/* Local. Other ranks work on this GPU too. From now on no kernel copies few bytes there. */
+/* Local. Other ranks work on this GPU too. From now on no kernel copies few bytes there, and none stays there by
+ * itself.
+ */
 void tutti_few_share(int gpu);
+int tutti_few_is_shared(int gpu);
 int tutti_pack_enqueue(struct tutti_stream *stream, int gpu, const struct tutti_pack_job *jobs, unsigned n);
 /* The same, done on return: picks the host's way for small messages in memory that the host can reach, and otherwise a
  * launch on a stream of its own (one a GPU and thread at most) with a notice in mapped memory. A message between memory

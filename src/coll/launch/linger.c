@@ -10,7 +10,8 @@ enum { BYTES_MOST = 8192, THREADS = 256 };
 
 int tutti_linger_agree(struct tutti_team *team)
 {
-    uint32_t mine = team->device->lingers && !team->is_nonblocking ? (uint32_t)tutti_settings()->linger_us : 0;
+    const long asked = tutti_settings()->linger_us;
+    uint32_t mine = team->device->lingers && !team->is_nonblocking && asked > 0 ? (uint32_t)asked : 0;
     return tutti_team_vote(team, mine, &tutti_coll_of(team)->linger.us);
 }
 

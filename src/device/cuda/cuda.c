@@ -190,6 +190,12 @@ static int cuda_reach(int gpu, const unsigned char peer[16])
 }
 
 /* One block a multiprocessor: that of a kernel that waits may take all of its registers. */
+/* Longer than half a round trip by kernels that do not stay, twice. */
+static uint64_t cuda_stay_ns(void)
+{
+    return 20000;
+}
+
 static uint64_t cuda_share_usual_ns(void)
 {
     return 2000000;
@@ -335,6 +341,7 @@ const struct tutti_device tutti_device_cuda = {
     .launch.waiting_end = tutti_gate_waiting_end,
     .launch.apart_begin = tutti_gate_apart_begin,
     .launch.apart_end = tutti_gate_apart_end,
+    .launch.stay_ns = cuda_stay_ns,
     .memory.copy_now = tutti_cuda_copy_now,
     .memory.copy_pinned = tutti_cuda_copy_pinned,
     .memory.copy_begin = tutti_cuda_copy_begin,

@@ -125,6 +125,13 @@ void tutti_pack_channel_give(struct tutti_pack_channel *channel)
 int tutti_pack_channel_launch(struct tutti_pack_channel *channel, const struct tutti_device *device,
                               const struct tutti_pack_launch *launch, int *launched)
 {
+    if (device->launch.stay_ns) {
+        const int fits = channel->fetches && tutti_stay_takes(launch);
+        const uint64_t stay_ns =
+            tutti_stay_forecast(&channel->forecast, tutti_now_ns(), fits, device->launch.stay_ns());
+        if (fits)
+            channel->linger_ns = stay_ns;
+    }
     const int status = tutti_stay_launch(&channel->stay, device, channel->stream, launch, channel->linger_ns, launched);
     if (status != TUTTI_ERR_UNAVAILABLE)
         return status;
@@ -137,22 +144,34 @@ int tutti_pack_channel_launch(struct tutti_pack_channel *channel, const struct t
 
 enum { LOST_MOST = 12 };
 
-uint64_t tutti_pack_channel_stays(struct tutti_pack_channel *channel, unsigned how)
+/* The user's TUTTI_LINGER_US, 0 where the library decides. */
+static uint64_t linger_asked(unsigned how)
 {
-    const uint64_t asked = how & TUTTI_PACK_KEEP ? (uint64_t)tutti_settings()->linger_us * 1000 : 0;
-    const uint64_t pair = asked > TUTTI_PACK_PAIR_NS ? asked : TUTTI_PACK_PAIR_NS;
-    if (how & TUTTI_PACK_SECOND)
-        return channel->stay.may_be_there ? pair : asked;
-    if (!(how & TUTTI_PACK_FIRST))
-        return asked;
-    channel->first = channel->skip == 0;
-    channel->skip -= channel->skip > 0;
-    return channel->first ? pair : asked;
+    const long asked = tutti_settings()->linger_us;
+    return how & TUTTI_PACK_KEEP && asked > 0 ? (uint64_t)asked * 1000 : 0;
+}
+
+void tutti_pack_channel_stays(struct tutti_pack_channel *channel, const struct tutti_device *device, unsigned how)
+{
+    const uint64_t asked = linger_asked(how), pair = asked > TUTTI_PACK_PAIR_NS ? asked : TUTTI_PACK_PAIR_NS;
+    const int is_pair = (how & (TUTTI_PACK_FIRST | TUTTI_PACK_SECOND)) != 0;
+    channel->linger_ns = asked;
+    channel->fetches = how & TUTTI_PACK_KEEP && !is_pair && tutti_settings()->linger_us < 0 && device->launch.stay_ns &&
+                       !tutti_few_is_shared(channel->gpu);
+    if (how & TUTTI_PACK_SECOND) {
+        channel->linger_ns = channel->stay.may_be_there ? pair : asked;
+    } else if (how & TUTTI_PACK_FIRST) {
+        channel->first = channel->skip == 0;
+        channel->skip -= channel->skip > 0;
+        channel->linger_ns = channel->first ? pair : asked;
+    }
 }
 
 /* A kernel that waits in vain costs its time where other processes share the GPU. */
 void tutti_pack_channel_stayed(struct tutti_pack_channel *channel, unsigned how, int mailed)
 {
+    if (channel->fetches)
+        channel->forecast.ended = tutti_now_ns();
     if (!(how & TUTTI_PACK_SECOND))
         return;
     if (channel->first) {
@@ -160,7 +179,7 @@ void tutti_pack_channel_stayed(struct tutti_pack_channel *channel, unsigned how,
         channel->skip = mailed ? 0 : 1u << channel->lost;
     }
     channel->first = 0;
-    if (tutti_settings()->linger_us == 0)
+    if (tutti_settings()->linger_us <= 0)
         tutti_stay_leave(&channel->stay);
 }
 

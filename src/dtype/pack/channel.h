@@ -5,6 +5,7 @@
 #define TUTTI_DTYPE_PACK_CHANNEL_H
 
 #include "dtype/pack/stay.h"
+#include "dtype/pack/stay_forecast.h"
 
 struct tutti_pack_channel {
     struct tutti_pack_channel *next;
@@ -18,6 +19,8 @@ struct tutti_pack_channel {
     struct tutti_kept_packs *kept;
     uint64_t linger_ns; /* of the launch that is being made; 0: its kernel does not stay */
     struct tutti_stay stay;
+    struct tutti_stay_forecast forecast;
+    int fetches;         /* 1: the launch that is being made is a fetch, after which a kernel may stay by forecast */
     int first;           /* 1: the kernel of a first launch stays for the second one (dtype/pack.h) */
     unsigned lost, skip; /* second launches in a row that it did not take; calls until one stays again */
 };
@@ -31,7 +34,7 @@ void tutti_pack_channel_give(struct tutti_pack_channel *channel);
 int tutti_pack_channel_launch(struct tutti_pack_channel *channel, const struct tutti_device *device,
                               const struct tutti_pack_launch *launch, int *launched);
 /* Before and after a launch of these flags (dtype/pack.h): how long its kernel stays; what that was good for. */
-uint64_t tutti_pack_channel_stays(struct tutti_pack_channel *channel, unsigned how);
+void tutti_pack_channel_stays(struct tutti_pack_channel *channel, const struct tutti_device *device, unsigned how);
 void tutti_pack_channel_stayed(struct tutti_pack_channel *channel, unsigned how, int mailed);
 /* What launches report: always the same, so that a repeated launch has the same arguments. */
 enum { TUTTI_PACK_REPORT = 1 };

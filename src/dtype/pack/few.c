@@ -1,22 +1,6 @@
 /* Few bytes between a GPU and the host: by a kernel or by the driver. */
-#include <stdatomic.h>
-
 #include "device/device.h"
 #include "dtype/pack.h"
-
-enum { GPUS = 64 };
-static _Atomic uint64_t shared; /* a bit for each GPU */
-
-void tutti_few_share(int gpu)
-{
-    if (gpu >= 0 && gpu < GPUS)
-        atomic_fetch_or_explicit(&shared, UINT64_C(1) << gpu, memory_order_relaxed);
-}
-
-static int few_is_shared(int gpu)
-{
-    return gpu >= 0 && gpu < GPUS && (atomic_load_explicit(&shared, memory_order_relaxed) >> gpu & 1);
-}
 
 /* A copy alone takes the driver 7 us on an H200, a kernel and its notice as long, and longer unless its launch is kept
  * ready. A launch that repeats is kept ready: Iallgather of 8 bytes over two nodes 19.8 us, by copies 25.8. The two
@@ -31,7 +15,7 @@ static uint64_t few_most(enum tutti_few use)
 
 int tutti_few_by_kernel(int gpu, uint64_t bytes, enum tutti_few use, int may_load)
 {
-    if (bytes > few_most(use) || few_is_shared(gpu))
+    if (bytes > few_most(use) || tutti_few_is_shared(gpu))
         return 0;
     if (tutti_pack_ready(gpu))
         return 1;

@@ -323,7 +323,7 @@ static int launch_jobs(const struct tutti_device *device, int gpu, const struct 
     parts->launch_number = TUTTI_PACK_REPORT;
     parts->near = (how & TUTTI_PACK_NEAR) != 0;
     parts->channel = channel;
-    channel->linger_ns = tutti_pack_channel_stays(channel, how);
+    tutti_pack_channel_stays(channel, device, how);
     parts->done = channel->done_device;
     parts->ended = channel->ended;
     status = add_jobs(parts, gpu, jobs, n, seen);

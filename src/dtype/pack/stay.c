@@ -72,13 +72,17 @@ static int stay_begin(struct tutti_stay *stay, const struct tutti_device *device
     return TUTTI_OK;
 }
 
+int tutti_stay_takes(const struct tutti_pack_launch *launch)
+{
+    const struct tutti_pack_head *const head = &launch->args->head;
+    return head->bytes <= TUTTI_PACK_MAIL_BYTES && head->blocks <= BLOCKS_MOST && head->launch_number != 0;
+}
+
 int tutti_stay_launch(struct tutti_stay *stay, const struct tutti_device *device, struct tutti_stream *stream,
                       const struct tutti_pack_launch *launch, uint64_t linger_ns, int *launched)
 {
-    const struct tutti_pack_head *const head = &launch->args->head;
     *launched = 0;
-    if (stay->off || linger_ns == 0 || !device->launch.stay_pack || head->bytes > TUTTI_PACK_MAIL_BYTES ||
-        head->blocks > BLOCKS_MOST || head->launch_number == 0)
+    if (stay->off || linger_ns == 0 || !device->launch.stay_pack || !tutti_stay_takes(launch))
         return TUTTI_ERR_UNAVAILABLE;
     struct tutti_pack_mailed call;
     int status = TUTTI_OK;

@@ -19,6 +19,8 @@ struct tutti_stay {
     _Alignas(struct tutti_pack_args) unsigned char args[TUTTI_PACK_FEW_BYTES]; /* of the launch that was mailed */
 };
 
+/* 1 if such a kernel can take the launch. */
+int tutti_stay_takes(const struct tutti_pack_launch *launch);
 /* A launch that is complete when its notice is there. TUTTI_ERR_UNAVAILABLE: it does not go this way, and nothing was
  * done. *launched: 1 if a kernel was launched for it. */
 int tutti_stay_launch(struct tutti_stay *stay, const struct tutti_device *device, struct tutti_stream *stream,

@@ -20,6 +20,7 @@ tutti_mpi_test(mpi-endpoints-full PROGRAM mpi-endpoints RANKS 2 ARGS 6000000 2 E
 tutti_mpi_test(mpi-endpoints-packed PROGRAM mpi-endpoints RANKS 2 ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 45)
 tutti_mpi_test(mpi-endpoints-direct PROGRAM mpi-endpoints RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 45)
 tutti_mpi_test(mpi-endpoints-linger PROGRAM mpi-endpoints RANKS 2 ENV ${stats} TUTTI_LINGER_US=300 TIMEOUT 45)
+tutti_mpi_test(mpi-endpoints-stay PROGRAM mpi-endpoints RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_STAY_US=1000 TIMEOUT 45)
 tutti_mpi_test(mpi-endpoints-engines PROGRAM mpi-endpoints RANKS 2 ENV ${stats} TUTTI_RULES=message:*@engines TIMEOUT 45)
 tutti_mpi_test(mpi-endpoints-both PROGRAM mpi-endpoints RANKS 2 ARGS 2000000 2 ENV ${stats} TUTTI_RULES=message:*@both TIMEOUT 45)
 tutti_mpi_test(mpi-endpoints-mpi PROGRAM mpi-endpoints RANKS 2 ENV ${stats} ${left_to_mpi} TIMEOUT 45)
@@ -99,9 +100,10 @@ tutti_mpi_test(mpi-early PROGRAM mpi-early RANKS 2 ENV ${stats} TUTTI_RULES=mess
 program(windows EVERYWHERE)
 tutti_mpi_test(mpi-windows PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 40)
 # Small ones are fetched by a kernel that stays.
+tutti_mpi_test(mpi-windows-stay PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_STAY_US=1000 TIMEOUT 40)
 tutti_mpi_test(mpi-windows-linger PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_LINGER_US=200 TIMEOUT 40)
 tutti_mpi_test(mpi-windows-engines PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@engines TIMEOUT 40)
-tutti_mpi_test(mpi-windows-both PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@both TIMEOUT 40)
+tutti_mpi_test(mpi-windows-both PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@both TUTTI_LINGER_US=0 TIMEOUT 40)
 # RTSs so long that the MPI does not send them eagerly: it reads them where they are when they are matched.
 program(uncarried)
 tutti_mpi_test(mpi-uncarried PROGRAM mpi-uncarried RANKS 2 TIMEOUT 60
