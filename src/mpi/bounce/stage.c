@@ -147,8 +147,8 @@ static int copy_in(struct tutti_stage *stage)
 static int stage_shape(struct tutti_stage *stage, MPI_Count *lowest, struct tutti_layout **layout)
 {
     MPI_Count lb, extent, true_lb, true_extent, size;
-    const int named = tutti_type_find(stage->type) != NULL;
     struct tutti_layout *const known = tutti_layout_of(stage->type);
+    const int named = tutti_type_find(stage->type) != NULL || (known && tutti_layout_is_bytes(known));
     *layout = named ? NULL : known;
     if (known) {
         extent = known->extent;
@@ -255,7 +255,7 @@ int tutti_stage_open_at(struct tutti_stage *stage, const void *buffer, MPI_Count
     stage->staged = 1;
     stage->refused = 0;
     int status = stage->memory ? TUTTI_OK : TUTTI_ERR_MEMORY;
-    if (status == TUTTI_OK && !(way & TUTTI_STAGE_LATER))
+    if (status == TUTTI_OK && !(way & (TUTTI_STAGE_LATER | TUTTI_STAGE_LEFT)))
         status = tutti_stage_in(stage);
     if (status != TUTTI_OK)
         tutti_stage_close(stage);

@@ -15,7 +15,7 @@
  * kernel copies the elements also where they are many, if they lie in one run in memory of one GPU. STAYS: the program
  * keeps the buffer until the stage is closed, so that its place is looked up once. PAIR: of a blocking call that copies
  * few bytes in and then out: one launch may do both (dtype/pack.h: TUTTI_PACK_FIRST). BRIEF: the stage is closed before
- * the call returns. */
+ * the call returns. LEFT: the caller brings the contents. */
 enum {
     TUTTI_STAGE_IN = 1,
     TUTTI_STAGE_OUT = 2,
@@ -26,7 +26,8 @@ enum {
     TUTTI_STAGE_KERNEL = 64,
     TUTTI_STAGE_STAYS = 128,
     TUTTI_STAGE_PAIR = 256,
-    TUTTI_STAGE_BRIEF = 512
+    TUTTI_STAGE_BRIEF = 512,
+    TUTTI_STAGE_LEFT = 1024
 };
 
 struct tutti_stage {

@@ -267,19 +267,37 @@ static void freed_meanwhile(void)
     kit_close(&own);
 }
 
+/* The last two need a receive that is open. */
+enum { SEND, SSEND, ISEND, ISSEND, RSEND, IRSEND, FORMS };
+
 struct drawn {
     long bytes;
-    int from, where, nonblocking;
+    int from, where, form;
+    MPI_Datatype type; /* of a byte */
 };
 
-static struct drawn draw(uint64_t *state)
+/* posted: the receives are open before. */
+static struct drawn draw(uint64_t *state, int posted)
 {
     struct drawn d;
     d.bytes = 8 + (long)(random_next(state) % (random_next(state) % 4 ? 3000 : 600000));
     d.from = (int)(random_next(state) % ALLOCATIONS);
     d.where = (int)(random_next(state) % 4096);
-    d.nonblocking = (int)(random_next(state) % 2);
+    d.form = (int)(random_next(state) % (posted ? FORMS : RSEND));
+    d.type = random_next(state) % 2 ? MPI_CHARACTER : MPI_BYTE;
     return d;
+}
+
+static void start(const struct drawn *d, const char *from, MPI_Request *request)
+{
+    static int (*const sends[FORMS])(const void *, int, MPI_Datatype, int, int,
+                                     MPI_Comm) = {[SEND] = MPI_Send, [SSEND] = MPI_Ssend, [RSEND] = MPI_Rsend};
+    static int (*const starts[FORMS])(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *) = {
+        [ISEND] = MPI_Isend, [ISSEND] = MPI_Issend, [IRSEND] = MPI_Irsend};
+    if (sends[d->form])
+        sends[d->form](from, (int)d->bytes, d->type, 1, TAG, MPI_COMM_WORLD);
+    else
+        starts[d->form](from, (int)d->bytes, d->type, 1, TAG, MPI_COMM_WORLD, request);
 }
 
 /* Both ranks draw the same messages. The receiver has an allocation of its own for each that is open. */
@@ -300,20 +318,18 @@ static void random_programs(void)
         contents(data, (long)most, program);
         for (int i = 0; i < ALLOCATIONS && kit_rank == 0; i++)
             at[i] = kit_put(&of[i], 0, data, most);
+        const int posted = (int)(random_next(&state) % 2);
         for (int i = 0; i < n; i++) {
-            d[i] = draw(&state);
+            d[i] = draw(&state, posted);
             request[i] = MPI_REQUEST_NULL;
-            if (kit_rank == 1) {
-                MPI_Irecv(kit_put(&to[i], 0, NULL, most), (int)d[i].bytes, MPI_BYTE, 0, TAG, MPI_COMM_WORLD,
+            if (kit_rank == 1)
+                MPI_Irecv(kit_put(&to[i], 0, NULL, most), (int)d[i].bytes, d[i].type, 0, TAG, MPI_COMM_WORLD,
                           &request[i]);
-            } else {
-                if (d[i].nonblocking)
-                    MPI_Isend(at[d[i].from] + d[i].where, (int)d[i].bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD,
-                              &request[i]);
-                else
-                    MPI_Send(at[d[i].from] + d[i].where, (int)d[i].bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
-            }
         }
+        if (posted)
+            MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = 0; i < n && kit_rank == 0; i++)
+            start(&d[i], at[d[i].from] + d[i].where, &request[i]);
         CHECK(MPI_Waitall(n, request, MPI_STATUSES_IGNORE) == MPI_SUCCESS, "program %d: Waitall", program);
         for (int i = 0; i < n && kit_rank == 1; i++)
             CHECK(memcmp(kit_get(&to[i], NULL), data + d[i].where, (size_t)d[i].bytes) == 0,
