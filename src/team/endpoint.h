@@ -86,7 +86,8 @@ enum { TUTTI_NO_GPU = -2 };
 /* The first message of an allocation is staged up to here, also where the receiver could fetch it from the scratch: the
  * packing kernels of two ranks take longer than two copies, of which one begins before the call has decided. */
 enum { TUTTI_ENDPOINT_FIRST_BYTES = 16 << 10 };
-/* All messages of an allocation that is not mapped are staged up to here: two copies take less than two kernels. */
+/* All messages of an allocation that is not mapped are staged up to here: two copies take less than two kernels. Single
+ * messages up to TUTTI_ENDPOINT_FIRST_BYTES are. */
 enum { TUTTI_ENDPOINT_SHORT_BYTES = 2 << 10 };
 
 /* A free rendezvous of this rank for data on `gpu` (TUTTI_NO_GPU: for no bytes), to be filled and posted. NULL: all are
@@ -130,7 +131,8 @@ int tutti_endpoint_share_later(struct tutti_endpoint *endpoint, struct tutti_rnd
  * as it is short and a mapping does not pay yet. needs_scratch: 1 if the peer is to have this rank's scratch.
  * distrust: the peer does not keep the allocation mapped. */
 struct tutti_endpoint_verdict {
-    int made; /* 0: not yet */
+    int made;  /* 0: not yet */
+    int alone; /* by the caller: 1: the message is no part of a burst, whose kernels would be launched together */
     int pays, scratch_pays;
 };
 /* verdict: made before the rendezvous was taken, or not yet. */

@@ -23,6 +23,8 @@ enum {
     BYTES = 20000,
     LONGER = 2000000, /* than messages that are staged */
     LARGE = 8 << 20,
+    MIDDLING = 8000,
+    AT_ONCE = 6,
     LONG_US = 15000,
     TAG = 4,
     FREED = 30,
@@ -231,6 +233,36 @@ static int exchange_new(long bytes, int number)
     return (int)(kit_counted("MPI_Sendrecv", why) - before);
 }
 
+/* The receiver has mapped the scratch. Single messages of middling length are staged, those of a burst packed, but for
+ * the first one of an allocation: the receives of a halo are open beside them. */
+static void single_or_burst(int number)
+{
+    struct kit_buffer out, in;
+    MPI_Request request[2 * AT_ONCE];
+    const uint64_t before = staged(), packed = kit_counted("MPI_Isend", "packed for the receiver");
+    kit_open(&out, KIT_DEVICE, MIDDLING * AT_ONCE);
+    for (int i = 0; i < 3; i++)
+        message(&out, MIDDLING, number++);
+    CHECK(kit_rank == 1 || staged() == before + 3, "%llu of 3 single messages are staged",
+          (unsigned long long)(staged() - before));
+    kit_close(&out);
+    kit_open(&out, KIT_DEVICE, MIDDLING * AT_ONCE);
+    kit_open(&in, KIT_DEVICE, MIDDLING * AT_ONCE);
+    contents(data, MIDDLING * AT_ONCE, number);
+    char *from = kit_put(&out, 0, data, MIDDLING * AT_ONCE), *to = kit_put(&in, 0, NULL, MIDDLING * AT_ONCE);
+    for (long i = 0; i < AT_ONCE; i++)
+        MPI_Irecv(to + i * MIDDLING, MIDDLING, MPI_BYTE, 1 - kit_rank, TAG, MPI_COMM_WORLD, &request[i]);
+    for (long i = 0; i < AT_ONCE; i++)
+        MPI_Isend(from + i * MIDDLING, MIDDLING, MPI_BYTE, 1 - kit_rank, TAG, MPI_COMM_WORLD, &request[AT_ONCE + i]);
+    MPI_Waitall(2 * AT_ONCE, request, MPI_STATUSES_IGNORE);
+    CHECK(memcmp(kit_get(&in, NULL), data, MIDDLING * AT_ONCE) == 0, "a burst brings other bytes");
+    CHECK(kit_counted("MPI_Isend", "packed for the receiver") == packed + AT_ONCE - 1,
+          "%llu of %d messages of a burst are packed",
+          (unsigned long long)(kit_counted("MPI_Isend", "packed for the receiver") - packed), AT_ONCE);
+    kit_close(&out);
+    kit_close(&in);
+}
+
 /* Scratch is mapped on both sides when several messages in a row are packed: other reasons for a rendezvous are rare.
  */
 static void short_stay_staged(void)
@@ -248,6 +280,7 @@ static void short_stay_staged(void)
         CHECK(staged_short == 1, "%ld bytes of a new allocation are staged %d times", shorts[i % 4], staged_short);
         CHECK(staged_long == 0, "a long message of a new allocation is staged");
     }
+    single_or_burst(number);
 }
 
 static void freed_meanwhile(void)
