@@ -32,6 +32,8 @@ struct tutti_pack_job {
 int tutti_pack_prepare(int gpu, const struct tutti_plan *plan);
 /* 1 if a launch on the GPU now loads no kernels and allocates nothing, or if the device never loads any. */
 int tutti_pack_ready(int gpu);
+/* 1 if the kernels of the GPU are loaded, or if the device never loads any. */
+int tutti_pack_loaded(int gpu);
 /* A call of few bytes would have used the kernels, and they are not ready: when such calls repeat, they are loaded. */
 void tutti_pack_missed(int gpu);
 

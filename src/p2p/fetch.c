@@ -49,6 +49,16 @@ static int is_alike(const struct tutti_p2p_fetch *one, const struct tutti_p2p_fe
     return one->gpu == other->gpu && one->engines == other->engines && one->recv->engines == other->recv->engines;
 }
 
+/* 1 if copy engines fetch them since the kernels are not loaded: messages of this rank to itself, onto one GPU. */
+static int engines_come_first(struct tutti_p2p_fetch *const of[], unsigned n, int near)
+{
+    const struct tutti_p2p_worker *const worker = of[0]->worker;
+    int first = near && tutti_endpoint_lacks_kernels(worker->endpoint, of[0]->gpu);
+    for (unsigned i = 0; i < n && first; i++)
+        first = of[i]->recv->rts.rank == tutti_node_rank(worker->node);
+    return first;
+}
+
 /* 1 if nothing but the end of the kernel is needed to end them. */
 static int may_fly(struct tutti_p2p_fetch *const of[], unsigned n)
 {
@@ -66,20 +76,22 @@ static unsigned launched_how(const struct tutti_p2p_fetch *first, int near)
     return (keeps ? TUTTI_PACK_KEEP : 0) | (near ? TUTTI_PACK_NEAR : 0);
 }
 
-/* Copies of fetches that are alike: by the engines of the row `engines`, by those that the communicator asks for, or by
- * a kernel. */
-static int fetch_jobs(const struct tutti_p2p_fetch *first, const struct tutti_pack_job *jobs, unsigned n, int near)
+/* Copies of fetches that are alike: by the engines of the row `engines`, by those that the communicator asks for, by
+ * engines since the kernels are not loaded, or by a kernel. */
+static int fetch_jobs(const struct tutti_p2p_fetch *first, const struct tutti_pack_job *jobs, unsigned n, int instead,
+                      unsigned how)
 {
     int status = TUTTI_ERR_UNAVAILABLE;
     const int may_make = tutti_deferred_free_may_load(first->worker->node);
     if (first->engines == TUTTI_ENGINES_HALF && !first->recv->engines)
-        status = tutti_engines_both(first->gpu, jobs, n, may_make, launched_how(first, near));
+        status = tutti_engines_both(first->gpu, jobs, n, may_make, how);
     else if (first->engines || first->recv->engines)
         status = tutti_pack_copies(first->gpu, jobs, n, may_make);
+    else if (instead)
+        status = tutti_engines_meanwhile(first->worker, first->gpu, jobs, n);
     for (unsigned i = 0; i < n && first->engines && status == TUTTI_OK; i++)
         tutti_count("copies of messages", TUTTI_OUTCOME_LAUNCHED, "copy engines");
-    return status == TUTTI_ERR_UNAVAILABLE ? tutti_pack_reached(first->gpu, jobs, n, launched_how(first, near))
-                                           : status;
+    return status == TUTTI_ERR_UNAVAILABLE ? tutti_pack_reached(first->gpu, jobs, n, how) : status;
 }
 
 /* One launch for each GPU, or copies by its engines. Returns how many are not complete. */
@@ -102,14 +114,15 @@ static unsigned p2p_fetch_run(struct tutti_p2p_fetch *fetches, struct tutti_pack
             break; /* none is left */
         tutti_trace(TUTTI_TRACE_FETCH, of[0]->recv->bytes);
         done += used;
-        if (beside && may_fly(of, used) &&
-            tutti_flight_begin(of, together, used, launched_how(of[0], near)) == TUTTI_OK) {
+        const unsigned how = launched_how(of[0], near);
+        const int instead = engines_come_first(of, used, near);
+        if (beside && !instead && may_fly(of, used) && tutti_flight_begin(of, together, used, how) == TUTTI_OK) {
             for (unsigned k = 0; k < used; k++)
                 of[k]->recv = NULL;
             left += used;
             continue;
         }
-        const int status = fetch_jobs(of[0], together, used, near);
+        const int status = fetch_jobs(of[0], together, used, instead, how);
         for (unsigned k = 0; k < used; k++) {
             if (status == TUTTI_OK && !of[k]->ops->fetched(of[k])) {
                 tutti_fetch_release(of[k]);

@@ -80,6 +80,7 @@ struct tutti_p2p_send {
     enum tutti_shown shown;
     char *scratch;               /* of its pieces; NULL: none */
     uint64_t packed;             /* pieces that are packed */
+    unsigned looks;              /* at an offer to this rank itself that it has not fetched yet */
     struct tutti_carried *parts; /* that the transport has */
     unsigned part_count;
     uint64_t carried, carried_at;      /* bytes given to it so far; when the last part was given, or sent */

@@ -10,9 +10,10 @@ enum {
     GRACE_ROOM_NS = 5000000,      /* how long scratch may be full for a message that its receiver has asked for */
     GRACE_CARRIED_NS = 100000000, /* how long the receiver may be absent before the data go through host memory */
     /* How long before scratch is taken for messages to it: where it has the allocation mapped, and where it may be
-     * mapping it now. */
+     * mapping it now, or is this rank. */
     SCRATCH_NS = 100000,
-    SCRATCH_MAPPING_NS = 20000000
+    SCRATCH_MAPPING_NS = 20000000,
+    OWN_LOOKS = 100 /* how often before, for a message of this rank to itself */
 };
 
 /* ---- sender ---- */
@@ -67,11 +68,22 @@ static int packed_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
     }
     do {
         n = packed_next(worker, send, &piece);
-        if (n && tutti_pack_reached(send->gpu, &piece, 1, TUTTI_PACK_NEAR) != TUTTI_OK)
+        if (n && tutti_engines_pack(worker, &send, &piece, 1) != TUTTI_OK)
             return 0;
         tutti_packed_add(send, n);
     } while (send->now && n);
     tutti_rndv_move(send->rndv, TUTTI_RNDV_FREE, TUTTI_RNDV_BOUNCE);
+    return 1;
+}
+
+/* 1: a rank fetches from itself as soon as it polls its receive, so that a message for which scratch would have to
+ * be allocated waits for that. */
+static int packed_own_waits(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, enum tutti_must must)
+{
+    if (must != TUTTI_MUST_NOT || (int)send->rndv->to != tutti_node_rank(worker->node) ||
+        !tutti_endpoint_scratch_takes(worker->endpoint, send->gpu))
+        return 0;
+    send->looks++;
     return 1;
 }
 
@@ -81,11 +93,13 @@ void tutti_packed_urge(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
                        uint64_t waited)
 {
     const enum tutti_must must = tutti_send_asked(send);
-    if (!send->scratch && must != TUTTI_MUST_CARRY)
+    const int later = packed_own_waits(worker, send, must);
+    if (!send->scratch && must != TUTTI_MUST_CARRY && !later)
         send->scratch = tutti_endpoint_scratch(worker->endpoint, send->rndv, send->bytes, must != TUTTI_MUST_PACK);
     if (!send->scratch) {
-        const uint64_t usual = send->shown == TUTTI_SHOWN_KNOWN ? SCRATCH_NS : SCRATCH_MAPPING_NS;
-        if (must == TUTTI_MUST_NOT && waited > usual + send->patience) /* the next one need not wait */
+        const uint64_t usual = send->shown == TUTTI_SHOWN_KNOWN && !later ? SCRATCH_NS : SCRATCH_MAPPING_NS;
+        if (must == TUTTI_MUST_NOT && waited > usual + send->patience &&
+            (!later || send->looks > OWN_LOOKS)) /* the next one need not wait */
             tutti_endpoint_offer_soon(worker->endpoint, send->gpu);
         const uint64_t grace = must == TUTTI_MUST_NOT ? GRACE_CARRIED_NS : must == TUTTI_MUST_PACK ? GRACE_ROOM_NS : 0;
         tutti_endpoint_urge(worker->endpoint, send->rndv);

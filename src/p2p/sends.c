@@ -46,10 +46,11 @@ static int is_out(const struct tutti_p2p_send *send)
 }
 
 /* One launch for each GPU. */
-static void sends_pack(struct tutti_p2p_batch *all)
+static void sends_pack(struct tutti_p2p_worker *worker, struct tutti_p2p_batch *all)
 {
     for (unsigned done = 0; done < all->n;) {
         struct tutti_pack_job jobs[TUTTI_BATCH];
+        struct tutti_p2p_send *sends[TUTTI_BATCH];
         unsigned of[TUTTI_BATCH], n = 0;
         int gpu = -1;
         for (unsigned i = 0; i < all->n; i++) {
@@ -57,11 +58,12 @@ static void sends_pack(struct tutti_p2p_batch *all)
                 continue;
             gpu = all->of[i]->gpu;
             jobs[n] = all->job[i];
+            sends[n] = all->of[i];
             of[n++] = i;
         }
-        const int status = tutti_pack_reached(gpu, jobs, n, TUTTI_PACK_NEAR); /* into scratch on this GPU */
+        const int status = tutti_engines_pack(worker, sends, jobs, n); /* into scratch on this GPU */
         for (unsigned k = 0; k < n; k++) {
-            struct tutti_p2p_send *send = all->of[of[k]];
+            struct tutti_p2p_send *send = sends[k];
             all->of[of[k]] = NULL;
             tutti_send_note(send, status, send->packed > 0);
             if (status == TUTTI_OK)
@@ -88,7 +90,7 @@ void tutti_p2p_poll(struct tutti_p2p_worker *worker)
             ops->poll(worker, send, &all, now);
     }
     if (all.n)
-        sends_pack(&all);
+        sends_pack(worker, &all);
 }
 
 int tutti_p2p_data_out(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, int *status)

@@ -58,6 +58,8 @@ int tutti_endpoint_expects(const struct tutti_endpoint *endpoint);
  * soon: the same on a thread beside, since allocating takes milliseconds. */
 int tutti_endpoint_offer(struct tutti_endpoint *endpoint, int gpu);
 void tutti_endpoint_offer_soon(struct tutti_endpoint *endpoint, int gpu);
+/* 1 if it is not there, and allocating it takes longer than a message. */
+int tutti_endpoint_scratch_takes(struct tutti_endpoint *endpoint, int gpu);
 /* What the peer has made of this rank's scratch on the GPU, enum tutti_maps. */
 int tutti_endpoint_mapped(const struct tutti_endpoint *endpoint, int peer, int gpu);
 /* All of `peers` make a communicator with a stream on `gpu`. settle_scratch, to be polled: 1 once this rank's scratch
@@ -68,6 +70,11 @@ int tutti_endpoint_connect(struct tutti_endpoint *endpoint, const int *peers, in
 void tutti_endpoint_connected(struct tutti_endpoint *endpoint);
 /* 1 if nothing may be allocated or mapped now: kernels in stream order may be waiting for this process. */
 int tutti_endpoint_is_quiet(const struct tutti_endpoint *endpoint);
+/* 1 if the packing kernels of the GPU are not loaded and that takes longer than a message: copy engines make the copies
+ * of this rank's messages to itself. lack: one has lost so much thereby; when all have lost what loading takes, the
+ * kernels are loaded, on a thread beside. No locks. */
+int tutti_endpoint_lacks_kernels(const struct tutti_endpoint *endpoint, int gpu);
+void tutti_endpoint_lack(struct tutti_endpoint *endpoint, int gpu, uint64_t ns);
 /* TUTTI_ERR_PEER if the process of a rank of the node has died, reported once; looks every few milliseconds.
  * TUTTI_ERR_BROKEN if the node has no such rank. */
 int tutti_endpoint_watch(struct tutti_endpoint *endpoint, int peer);
@@ -79,7 +86,8 @@ enum { TUTTI_NO_GPU = -2 };
 /* The first message of an allocation is staged up to here, also where the receiver could fetch it from the scratch: the
  * packing kernels of two ranks take longer than two copies, of which one begins before the call has decided. */
 enum { TUTTI_ENDPOINT_FIRST_BYTES = 16 << 10 };
-/* All messages of an allocation that is not mapped are staged up to here: two copies take less than two kernels. */
+/* All messages of an allocation that is not mapped are staged up to here: two copies take less than two kernels. Single
+ * messages up to TUTTI_ENDPOINT_FIRST_BYTES are. */
 enum { TUTTI_ENDPOINT_SHORT_BYTES = 2 << 10 };
 
 /* A free rendezvous of this rank for data on `gpu` (TUTTI_NO_GPU: for no bytes), to be filled and posted. NULL: all are
@@ -123,7 +131,8 @@ int tutti_endpoint_share_later(struct tutti_endpoint *endpoint, struct tutti_rnd
  * as it is short and a mapping does not pay yet. needs_scratch: 1 if the peer is to have this rank's scratch.
  * distrust: the peer does not keep the allocation mapped. */
 struct tutti_endpoint_verdict {
-    int made; /* 0: not yet */
+    int made;  /* 0: not yet */
+    int alone; /* by the caller: 1: the message is no part of a burst, whose kernels would be launched together */
     int pays, scratch_pays;
 };
 /* verdict: made before the rendezvous was taken, or not yet. */

@@ -18,6 +18,34 @@
  * ended by calls of their own, each with the context. */
 enum { ALLOCATIONS = 12, MESSAGES = 4, CALLS = 8, EARLY_CALLS = 6, EARLY_MOST = 16 << 10, NOT_PINNED = 32, TAG = 3 };
 
+/* What the memory is, is asked by the call that makes the request, and once by each start: by the sender then, by the
+ * receiver when the message has arrived. */
+static void persistent(const struct fake_control *fake, int rank)
+{
+    enum { BYTES = 4096, STARTS = 3 };
+    static char want[BYTES], got[BYTES];
+    void *memory = NULL;
+    MPI_Request request;
+    CHECK(tutti_alloc(BYTES, &memory) == 0, "no memory");
+    const unsigned long before = fake->queries;
+    if (rank == 0)
+        MPI_Send_init(memory, BYTES, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request);
+    else
+        MPI_Recv_init(memory, BYTES, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &request);
+    CHECK(fake->queries - before == 1, "%lu questions for a persistent request", fake->queries - before);
+    for (int i = 0; i < STARTS; i++) {
+        memset(want, 'k' + i, BYTES);
+        CHECK(rank == 1 || tutti_copy(memory, want, BYTES) == 0, "no copy");
+        const unsigned long questions = fake->queries;
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        CHECK(fake->queries - questions == 1, "%lu questions for a start", fake->queries - questions);
+        CHECK(tutti_copy(got, memory, BYTES) == 0 && memcmp(got, want, BYTES) == 0, "other data");
+    }
+    MPI_Request_free(&request);
+    CHECK(tutti_free(memory) == 0, "not freed");
+}
+
 int main(int argc, char **argv)
 {
     static const int sizes[] = {8, 4096, 60000};
@@ -55,6 +83,8 @@ int main(int argc, char **argv)
         CHECK(tutti_copy(got, memory, (size_t)bytes) == 0 && memcmp(got, data, (size_t)bytes) == 0, "other data");
         CHECK(tutti_free(memory) == 0, "not freed");
     }
+    if (fake)
+        persistent(fake, rank);
     CHECK(fake, "the pretended driver was not found");
     CHECK((own > MESSAGES) == (rank == 1), "a stream for copies is used %d times", own);
     CHECK((early > MESSAGES) == (rank == 0), "%d copies began before the way of their message was known", early);

@@ -68,6 +68,16 @@ int tutti_pack_prepare(int gpu, const struct tutti_plan *plan)
     return status;
 }
 
+int tutti_pack_loaded(int gpu)
+{
+    const struct tutti_device *device = tutti_device();
+    if (!device || (!device->launch.prepare && (!device->share.usual_ns || device->share.usual_ns() == 0)))
+        return 1;
+    if (gpu < 0 && (device->gpu.current(&gpu) != TUTTI_OK || gpu < 0))
+        gpu = 0;
+    return gpu < GPUS && atomic_load_explicit(&rooms[gpu], memory_order_relaxed) != 0;
+}
+
 int tutti_pack_ready(int gpu)
 {
     const struct tutti_device *device = tutti_device();
@@ -426,24 +436,4 @@ int tutti_pack_begin(int gpu, const struct tutti_pack_job *jobs, unsigned n, uns
     struct seen seen = {.n = 0};
     const int status = open_device(&gpu, &device);
     return status == TUTTI_OK ? launch_jobs(device, gpu, jobs, n, how, &seen, out) : status;
-}
-
-int tutti_pack_on(int gpus[], struct tutti_pack_job jobs[], unsigned n)
-{
-    for (unsigned first = 0, end; first < n; first = end) {
-        end = first + 1;
-        for (unsigned i = end; i < n; i++) {
-            if (gpus[i] != gpus[first])
-                continue;
-            const struct tutti_pack_job job = jobs[i];
-            gpus[i] = gpus[end];
-            jobs[i] = jobs[end];
-            gpus[end] = gpus[first];
-            jobs[end++] = job;
-        }
-        const int status = tutti_pack_now(gpus[first], &jobs[first], end - first);
-        if (status != TUTTI_OK)
-            return status;
-    }
-    return TUTTI_OK;
 }

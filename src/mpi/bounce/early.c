@@ -4,6 +4,7 @@
 
 #include "core/counters.h"
 #include "core/lives.h"
+#include "mpi/type/datatypes.h"
 #include "team/endpoint.h"
 
 enum {
@@ -60,16 +61,24 @@ static uint64_t *find_staged(uint64_t id)
     return NULL;
 }
 
+/* Bytes of an element of a predefined type without gaps; 0: another type. */
+static size_t early_size(MPI_Datatype type)
+{
+    const struct tutti_type_row *const row = tutti_type_find(type);
+    if (row)
+        return row->type < TUTTI_TYPE_F32_I32 ? tutti_type_size(row->type) : 0;
+    const struct tutti_layout *const layout = tutti_layout_of(type); /* such as MPI_CHARACTER */
+    return layout && tutti_layout_is_bytes(layout) ? (size_t)layout->size : 0;
+}
+
 void tutti_early_try(struct tutti_early *early, const void *buffer, MPI_Count count, MPI_Datatype type,
                      const struct tutti_memory *memory)
 {
-    const struct tutti_type_row *const row = tutti_type_find(type);
     const char *const from = buffer, *const base = memory->base;
-    if (!row || row->type >= TUTTI_TYPE_F32_I32 || count <= 0 || count > EARLY_MOST ||
-        memory->kind != TUTTI_MEMORY_DEVICE || !memory->id || from < base)
+    if (count <= 0 || count > EARLY_MOST || memory->kind != TUTTI_MEMORY_DEVICE || !memory->id || from < base)
         return;
-    const size_t bytes = (size_t)count * tutti_type_size(row->type);
-    if (bytes > EARLY_MOST || from + bytes > base + memory->bytes || !early_take())
+    const size_t bytes = (size_t)count * early_size(type);
+    if (bytes == 0 || bytes > EARLY_MOST || from + bytes > base + memory->bytes || !early_take())
         return;
     struct tutti_bounce *const to = atomic_load_explicit(&tutti_early_memory, memory_order_relaxed);
     if ((is_new(memory->id) || find_staged(memory->id)) && to && early_state.life == tutti_gpu_life(-1) &&
@@ -88,7 +97,7 @@ int tutti_early_open(struct tutti_early *early, struct tutti_stage *stage, const
     const int way = TUTTI_STAGE_IN | TUTTI_STAGE_PACKED | TUTTI_STAGE_BRIEF;
     if (early->state == TUTTI_EARLY_NONE)
         return tutti_stage_open_at(stage, buffer, count, type, way, there);
-    const size_t size = tutti_type_size(tutti_type_find(type)->type);
+    const size_t size = early_size(type);
     memset(stage, 0, sizeof *stage);
     stage->memory = atomic_load_explicit(&tutti_early_memory, memory_order_relaxed)->memory;
     stage->host = stage->memory;
@@ -109,6 +118,17 @@ int tutti_early_await(struct tutti_early *early, struct tutti_stage *stage)
         return TUTTI_OK;
     early->state = TUTTI_EARLY_DONE;
     return tutti_door.device->memory.copy_end(&early->copying) == TUTTI_OK ? TUTTI_OK : tutti_stage_in(stage);
+}
+
+int tutti_early_fill(struct tutti_early *early, struct tutti_stage *stage)
+{
+    if (early->state != TUTTI_EARLY_BEGUN)
+        return TUTTI_OK;
+    early->state = TUTTI_EARLY_DONE;
+    if (tutti_door.device->memory.copy_end(&early->copying) != TUTTI_OK || !stage->staged || !stage->solid)
+        return tutti_stage_in(stage);
+    memcpy(stage->memory, atomic_load_explicit(&tutti_early_memory, memory_order_relaxed)->memory, stage->bytes);
+    return TUTTI_OK;
 }
 
 void tutti_early_end(struct tutti_early *early)

@@ -22,7 +22,7 @@ extern _Atomic(struct tutti_bounce *) tutti_early_memory;
 
 void tutti_early_try(struct tutti_early *early, const void *buffer, MPI_Count count, MPI_Datatype type,
                      const struct tutti_memory *memory);
-/* A blocking call is about to send these elements: begins to copy them if they are likely to be staged. */
+/* A call is about to send these elements: begins to copy them if they are likely to be staged. */
 static inline void tutti_early_begin(struct tutti_early *early, const void *buffer, MPI_Count count, MPI_Datatype type,
                                      const struct tutti_there *there)
 {
@@ -36,6 +36,13 @@ int tutti_early_open(struct tutti_early *early, struct tutti_stage *stage, const
                      MPI_Datatype type, const struct tutti_there *there);
 /* Waits for the early copy of this stage, if there is one. A status of Tutti. */
 int tutti_early_await(struct tutti_early *early, struct tutti_stage *stage);
+/* The same of a call whose request outlives it: the bytes go into its own stage, which was opened with
+ * tutti_early_way(). */
+int tutti_early_fill(struct tutti_early *early, struct tutti_stage *stage);
+static inline int tutti_early_way(const struct tutti_early *early)
+{
+    return early->state == TUTTI_EARLY_NONE ? 0 : TUTTI_STAGE_LEFT;
+}
 /* The call ends, or sends the message in another way: others may copy early. Does nothing in state NONE. */
 void tutti_early_end(struct tutti_early *early);
 /* The message was staged since its receiver has not mapped the allocation: the next one may be copied early. */

@@ -96,13 +96,24 @@ static int stage_in_one_allocation(const struct tutti_stage *stage)
 
 /* ---- copies ---- */
 
-/* By the driver, which is not asked again where the bytes lie if that is known. */
+/* By the driver, which is asked where the program's bytes lie unless that is known, and not what the memory of the
+ * stage is. */
 static int copy_plainly(const struct tutti_stage *stage, int known, int out, void *to, const void *from, size_t bytes)
 {
     const struct tutti_device *device = tutti_door.device;
     int (*const copy)(int, int, void *, const void *, size_t) =
         stage->ordinary ? device->memory.copy_ordinary : device->memory.copy_pinned;
-    return known && copy ? copy(stage->places.gpu, out, to, from, bytes) : device->memory.copy_now(to, from, bytes);
+    struct tutti_memory memory;
+    if (known && copy)
+        return copy(stage->places.gpu, out, to, from, bytes);
+    const char *const user = out ? to : from;
+    if (copy && !stage->image && !stage->lazy) {
+        device->memory.classify(user, &memory);
+        const char *const base = memory.base;
+        if (memory.kind == TUTTI_MEMORY_DEVICE && user >= base && user + bytes <= base + memory.bytes)
+            return copy(memory.gpu, out, to, from, bytes);
+    }
+    return device->memory.copy_now(to, from, bytes);
 }
 
 /* Between the first bytes of the buffer and `host`, which is pinned unless stage->ordinary is 1. */
@@ -121,12 +132,10 @@ static int copy_bytes(const struct tutti_stage *stage, size_t at, char *host, si
 
 /* Elements without gaps in one allocation of a GPU: copy_bytes(). Of a stage that is filled later the program may free
  * the buffer meanwhile, unless the caller rules that out. */
-static void place_solid(struct tutti_stage *stage, const struct tutti_there *there)
+static void place_solid(struct tutti_stage *stage, const struct tutti_memory *memory)
 {
-    const struct tutti_memory *memory = &there->memory;
     const char *base = memory->base;
-    const int may_go = stage->way & TUTTI_STAGE_LATER && !(stage->way & TUTTI_STAGE_STAYS);
-    if (stage->plan || !stage->solid || may_go || memory->kind != TUTTI_MEMORY_DEVICE || stage->user < base ||
+    if (stage->plan || !stage->solid || memory->kind != TUTTI_MEMORY_DEVICE || stage->user < base ||
         stage->user + stage->bytes > base + memory->bytes)
         return;
     stage->places = (struct tutti_places){.device = 1, .gpu = memory->gpu, .id = memory->id};
@@ -147,8 +156,8 @@ static int copy_in(struct tutti_stage *stage)
 static int stage_shape(struct tutti_stage *stage, MPI_Count *lowest, struct tutti_layout **layout)
 {
     MPI_Count lb, extent, true_lb, true_extent, size;
-    const int named = tutti_type_find(stage->type) != NULL;
     struct tutti_layout *const known = tutti_layout_of(stage->type);
+    const int named = tutti_type_find(stage->type) != NULL || (known && tutti_layout_is_bytes(known));
     *layout = named ? NULL : known;
     if (known) {
         extent = known->extent;
@@ -232,8 +241,9 @@ int tutti_stage_open_at(struct tutti_stage *stage, const void *buffer, MPI_Count
         if (!stage->own_type)
             return TUTTI_ERR_MEMORY;
     }
-    if (!layout) /* images of other types may lie in memory that is not pinned */
-        place_solid(stage, there);
+    stage->image = layout != NULL;
+    if (!layout && (!(way & TUTTI_STAGE_LATER) || way & TUTTI_STAGE_STAYS))
+        place_solid(stage, &there->memory);
     stage->packed = stage->plan && way & TUTTI_STAGE_PACKED && tutti_layout_packed(layout, type, &stage->given) == 0;
     if (stage->packed)
         stage->bytes = (size_t)count * stage->size;
@@ -255,10 +265,20 @@ int tutti_stage_open_at(struct tutti_stage *stage, const void *buffer, MPI_Count
     stage->staged = 1;
     stage->refused = 0;
     int status = stage->memory ? TUTTI_OK : TUTTI_ERR_MEMORY;
-    if (status == TUTTI_OK && !(way & TUTTI_STAGE_LATER))
+    if (status == TUTTI_OK && !(way & (TUTTI_STAGE_LATER | TUTTI_STAGE_LEFT)))
         status = tutti_stage_in(stage);
     if (status != TUTTI_OK)
         tutti_stage_close(stage);
+    return status;
+}
+
+int tutti_stage_in_from(struct tutti_stage *stage, const struct tutti_memory *memory)
+{
+    const struct tutti_places before = stage->places;
+    if (stage->staged && !stage->image)
+        place_solid(stage, memory);
+    const int status = tutti_stage_in(stage);
+    stage->places = before;
     return status;
 }
 

@@ -15,7 +15,7 @@
  * kernel copies the elements also where they are many, if they lie in one run in memory of one GPU. STAYS: the program
  * keeps the buffer until the stage is closed, so that its place is looked up once. PAIR: of a blocking call that copies
  * few bytes in and then out: one launch may do both (dtype/pack.h: TUTTI_PACK_FIRST). BRIEF: the stage is closed before
- * the call returns. */
+ * the call returns. LEFT: the caller brings the contents. */
 enum {
     TUTTI_STAGE_IN = 1,
     TUTTI_STAGE_OUT = 2,
@@ -26,7 +26,8 @@ enum {
     TUTTI_STAGE_KERNEL = 64,
     TUTTI_STAGE_STAYS = 128,
     TUTTI_STAGE_PAIR = 256,
-    TUTTI_STAGE_BRIEF = 512
+    TUTTI_STAGE_BRIEF = 512,
+    TUTTI_STAGE_LEFT = 1024
 };
 
 struct tutti_stage {
@@ -39,6 +40,7 @@ struct tutti_stage {
     int solid;                    /* no gaps */
     int lazy;                     /* `memory` is not pinned, and not used where an RTS arrives */
     int ordinary;                 /* `memory` is not pinned: one of the first stages of the process */
+    int image;                    /* of a type that is not predefined: `memory` may not be pinned */
     int way;                      /* TUTTI_STAGE_IN | TUTTI_STAGE_OUT ... */
     char *user;                   /* lowest byte in device memory */
     char *memory;                 /* lowest byte in host memory, or in device scratch (of packed elements) */
@@ -115,6 +117,8 @@ int tutti_stage_open_at(struct tutti_stage *stage, const void *buffer, MPI_Count
                         const struct tutti_there *there);
 /* Copies the contents, once more too. */
 int tutti_stage_in(struct tutti_stage *stage);
+/* The same where it is known what the buffer's memory is now. */
+int tutti_stage_in_from(struct tutti_stage *stage, const struct tutti_memory *memory);
 /* After the real call: copies the received data to device memory; `bytes` of the message, or -1 for all. */
 int tutti_stage_out(struct tutti_stage *stage, MPI_Count bytes);
 /* 1 if the stage can be copied in a stream of *gpu: its elements are packed, or lie in one run. Then the two calls

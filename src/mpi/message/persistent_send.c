@@ -31,11 +31,12 @@ static void drop_type(struct persistent_send *send)
 }
 
 /* A staged message, polled like a rendezvous. NULL: *code is the reason. */
-static struct tutti_send_request *send_staged(struct persistent_send *send, int *code)
+static struct tutti_send_request *send_staged(struct persistent_send *send, const struct tutti_memory *memory,
+                                              int *code)
 {
     const struct tutti_message *m = &send->message;
     struct tutti_send_request *sent = tutti_send_new(m);
-    int status = sent ? tutti_stage_in(&send->stage) : TUTTI_ERR_MEMORY;
+    int status = sent ? tutti_stage_in_from(&send->stage, memory) : TUTTI_ERR_MEMORY;
     if (status != TUTTI_OK) {
         if (sent)
             tutti_send_destroy(sent);
@@ -67,9 +68,11 @@ static int persistent_start(struct tutti_request *entry, MPI_Request *request)
         tutti_error("%s: MPI_Start of a request that is active", send->message.name);
         return tutti_fail_comm(send->message.comm, MPI_ERR_REQUEST);
     }
-    struct tutti_send_request *sent = tutti_send_begin(&send->message, NULL, 0, &code);
+    struct tutti_memory memory;
+    tutti_door.device->memory.classify(send->message.buffer, &memory);
+    struct tutti_send_request *sent = tutti_send_begin(&send->message, &memory, 0, &code);
     if (!sent && code == MPI_SUCCESS)
-        sent = send_staged(send, &code);
+        sent = send_staged(send, &memory, &code);
     if (!sent)
         return code;
     {

@@ -15,6 +15,8 @@
 
 /* ---- making ---- */
 
+enum { BURST = 2 }; /* requests that are open beside a message of a burst */
+
 /* Finds the GPU that holds the elements, sent->core.gpu, and their lowest byte. */
 enum { PLACE_NONE, PLACE_SOME, PLACE_ONE }; /* not on one GPU; in several allocations; in one */
 static int send_place(struct tutti_send_request *sent, struct tutti_seen *seen, const char **lowest)
@@ -144,6 +146,7 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
         tutti_door.device->memory.classify(message->buffer, &here);
     memory = memory ? memory : &here;
     struct rndv_send_ask ask = {.layout = layout, .bytes = bytes, .peer = peer};
+    ask.verdict.alone = blocking || atomic_load_explicit(&tutti_requests_open, memory_order_relaxed) < BURST;
     if (send_leaves(message, memory, first, &ask))
         return NULL;
     struct tutti_send_request *sent = tutti_send_new(message);

@@ -1,5 +1,6 @@
 /* Starting staged nonblocking calls. */
 #include "mpi/message/start.h"
+#include "mpi/bounce/early.h"
 #include "mpi/message/counted.h"
 #include "mpi/message/matched.h"
 #include "mpi/message/requests.h"
@@ -27,17 +28,10 @@ static int open_call(struct tutti_stage *stage, struct tutti_recv_request *recv,
     return status;
 }
 
-/* A call that the MPI has started, or a persistent one, whose elements are copied in at each start. */
-static int message_begun(const char *call, int code, const MPI_Request *request, struct tutti_stage *stage,
-                         struct tutti_recv_request *recv, struct tutti_request *entry)
+/* A call that the MPI has started with this code: it has its entry, or nothing is left. */
+static int message_kept(int code, const MPI_Request *request, struct tutti_stage *stage,
+                        struct tutti_recv_request *recv, struct tutti_request *entry)
 {
-    const enum tutti_reason reason = tutti_why_take(TUTTI_REASON_CALL);
-    if (code == MPI_SUCCESS && !recv && stage->way & TUTTI_STAGE_IN && (!entry || !entry->persistent))
-        tutti_count_send(call, stage, reason);
-    if (code == MPI_SUCCESS && entry && recv)
-        tutti_receive_begun(entry);
-    else if (code == MPI_SUCCESS && entry)
-        tutti_staged_because(entry, reason);
     if (code == MPI_SUCCESS && entry)
         return tutti_request_begun(entry, *request);
     if (entry)
@@ -45,6 +39,49 @@ static int message_begun(const char *call, int code, const MPI_Request *request,
     tutti_recv_free(recv);
     tutti_stage_close(stage);
     return code;
+}
+
+/* A receive, or a persistent call, whose elements are copied in at each start. */
+static int message_begun(const char *call, int code, const MPI_Request *request, struct tutti_stage *stage,
+                         struct tutti_recv_request *recv, struct tutti_request *entry)
+{
+    const enum tutti_reason reason = tutti_why_take(TUTTI_REASON_CALL);
+    if (code == MPI_SUCCESS && !recv && stage->way & TUTTI_STAGE_IN && !entry)
+        tutti_count_send(call, stage, reason);
+    if (code == MPI_SUCCESS && entry && recv)
+        tutti_receive_begun(entry);
+    else if (code == MPI_SUCCESS && entry)
+        tutti_staged_because(entry, reason);
+    return message_kept(code, request, stage, recv, entry);
+}
+
+/* Opens the stage of a send, which an early copy may fill. */
+static int open_send(struct tutti_stage *stage, struct tutti_request **entry, const struct tutti_message *m,
+                     struct tutti_early *early, const struct tutti_there *there)
+{
+    const int way = TUTTI_STAGE_IN | TUTTI_STAGE_PACKED | tutti_early_way(early);
+    int status = open_call(stage, NULL, entry, m, way, 0, there);
+    if (status != TUTTI_OK)
+        return status;
+    status = tutti_early_fill(early, stage);
+    if (status != TUTTI_OK)
+        message_kept(MPI_ERR_OTHER, NULL, stage, NULL, *entry);
+    return status;
+}
+
+/* A send. */
+static int send_begun(const char *call, int code, const MPI_Request *request, struct tutti_stage *stage,
+                      struct tutti_request *entry, const struct tutti_early *early, const struct tutti_there *there)
+{
+    const enum tutti_reason reason = tutti_why_take(TUTTI_REASON_CALL);
+    if (code == MPI_SUCCESS) {
+        tutti_count_send(call, stage, reason);
+        if (reason == TUTTI_REASON_UNMAPPED)
+            tutti_early_learn(early, stage, there);
+        if (entry)
+            tutti_staged_because(entry, reason);
+    }
+    return message_kept(code, request, stage, NULL, entry);
 }
 
 /* A persistent send that the MPI need not make. The MPI has made one, so the arguments are right. */

@@ -25,6 +25,12 @@ struct tutti_layout {
     MPI_Datatype handle; /* of a predefined type */
 };
 
+/* 1 if the type is predefined and its elements are bytes without gaps, from their address on. */
+static inline int tutti_layout_is_bytes(const struct tutti_layout *layout)
+{
+    return !layout->derived && layout->solid && layout->true_lower == 0 && layout->size == layout->extent;
+}
+
 /* Local, any thread. The layout of a valid type, made at its first use; NULL without memory. Valid as long as the type:
  * a caller that needs the plan for longer holds a reference. */
 struct tutti_layout *tutti_layout_of(MPI_Datatype type);

@@ -225,6 +225,7 @@ static int add_gpu(struct tutti_endpoint *endpoint, int gpu)
     if (!endpoint->node->device)
         endpoint->node->device = endpoint->device;
     endpoint->gpu[index].gpu = gpu;
+    endpoint->gpu[index].endpoint = endpoint;
     atomic_store(&endpoint->gpu[index].life, tutti_gpu_life(gpu));
     reset_maps(endpoint);
     atomic_store_explicit(&own->gpu[index].offered, 1, memory_order_release);
@@ -290,6 +291,12 @@ void tutti_endpoint_offer_soon(struct tutti_endpoint *endpoint, int gpu)
     const int index = offer_of(endpoint, gpu, &there);
     if (index >= 0)
         tutti_endpoint_make_scratch(endpoint, index);
+}
+
+int tutti_endpoint_scratch_takes(struct tutti_endpoint *endpoint, int gpu)
+{
+    int there;
+    return tutti_endpoint_is_slow(endpoint) && offer_of(endpoint, gpu, &there) >= 0;
 }
 
 int tutti_endpoint_offer(struct tutti_endpoint *endpoint, int gpu)

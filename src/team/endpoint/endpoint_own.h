@@ -83,7 +83,8 @@ struct tutti_endpoint_gpu {
     int gpu;               /* ordinal in this process */
     _Atomic unsigned life; /* of that GPU; after a reset it is met again */
     char *scratch;
-    int making; /* 1: a thread beside allocates it */
+    int making;              /* 1: a thread beside allocates it */
+    _Atomic uint64_t lacked; /* ns that messages have lost since the kernels are not loaded */
     struct tutti_endpoint *endpoint;
     unsigned asked, backoff; /* without success so far; and how often before the next try */
     /* Places of the scratch that are taken, by address, as numbers of rendezvous + 1; 0: none. latest: the one that was
@@ -200,7 +201,8 @@ static inline uint64_t tutti_endpoint_mapping_takes(const struct tutti_endpoint 
  * reported by the call that needs them. */
 static inline void tutti_endpoint_load_kernels(const struct tutti_endpoint *endpoint, int gpu, unsigned life)
 {
-    if (tutti_endpoint_is_slow(endpoint) && life == tutti_gpu_life(gpu) && !tutti_pack_ready(gpu))
+    if (tutti_endpoint_is_slow(endpoint) && life == tutti_gpu_life(gpu) &&
+        !(tutti_pack_loaded(gpu) && tutti_pack_ready(gpu)))
         (void)tutti_pack_prepare(gpu, NULL);
 }
 

@@ -46,11 +46,11 @@ static uint64_t packing_loses(uint64_t bytes)
     return PACK_NS + bytes / 1024;
 }
 
-/* What a message loses that the MPI carries, beside one that is packed. Short ones are never packed. */
-static uint64_t loses_unpacked(uint64_t bytes)
+/* What a message loses that the MPI carries, beside one that is packed. Ones up to `shorter` bytes are never packed. */
+static uint64_t loses_unpacked(uint64_t bytes, uint64_t shorter)
 {
     const uint64_t all = tutti_endpoint_loses(bytes), packed = packing_loses(bytes);
-    return bytes > TUTTI_ENDPOINT_SHORT_BYTES && all > packed ? all - packed : 0;
+    return bytes > shorter && all > packed ? all - packed : 0;
 }
 
 static struct tutti_endpoint_account *account_of(struct tutti_endpoint_from *to, uint64_t id)
@@ -139,6 +139,7 @@ static int shows_scratch(struct tutti_endpoint *endpoint, struct tutti_endpoint_
 struct price_message {
     int peer, index;
     uint64_t id, extent, bytes;
+    int alone;
 };
 
 /* 1 if the MPI is to have it. */
@@ -152,15 +153,17 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
     const uint64_t mapping = price_of(endpoint, theirs, tutti_mapping_size(m->extent));
     tutti_fiber_lock(&endpoint->lock);
     struct tutti_endpoint_account *const account = account_of(to, m->id);
-    const uint64_t shorter = account->messages ? TUTTI_ENDPOINT_SHORT_BYTES : TUTTI_ENDPOINT_FIRST_BYTES;
+    const uint64_t single = m->alone ? TUTTI_ENDPOINT_FIRST_BYTES : TUTTI_ENDPOINT_SHORT_BYTES;
+    const uint64_t shorter = account->messages ? single : TUTTI_ENDPOINT_FIRST_BYTES;
     const int stays = m->bytes <= (maps == TUTTI_MAPS ? shorter : LEFT_BYTES);
     const uint64_t lost = maps == TUTTI_MAPS && !stays ? packing_loses(m->bytes) : tutti_endpoint_loses(m->bytes);
     const int pays = price_asks(to, account, lost, mapping, gpu);
     const int shows = shows_scratch(endpoint, to, m->index, maps);
-    const int scratch_pays =
-        maps != TUTTI_MAPS && several && price_of_scratch_is_spent(endpoint, theirs, to, loses_unpacked(m->bytes), gpu);
+    const int scratch_pays = maps != TUTTI_MAPS && several &&
+                             price_of_scratch_is_spent(endpoint, theirs, to, loses_unpacked(m->bytes, single), gpu);
     pthread_mutex_unlock(&endpoint->lock);
-    *verdict = (struct tutti_endpoint_verdict){.made = 1, .pays = pays, .scratch_pays = scratch_pays};
+    *verdict =
+        (struct tutti_endpoint_verdict){.made = 1, .alone = m->alone, .pays = pays, .scratch_pays = scratch_pays};
     return !pays && !scratch_pays && !shows && stays;
 }
 
@@ -171,8 +174,8 @@ void tutti_endpoint_account(struct tutti_endpoint *endpoint, struct tutti_rndv *
     struct tutti_endpoint_verdict now = *verdict;
     if (!tutti_endpoint_is_slow(endpoint) || tutti_endpoint_is_own(endpoint, piece->to))
         return;
-    const struct price_message message = {piece->to, piece->gpu, rndv->share.what.id, rndv->share.what.bytes,
-                                          rndv->bytes};
+    const struct price_message message = {piece->to,   piece->gpu, rndv->share.what.id, rndv->share.what.bytes,
+                                          rndv->bytes, now.alone};
     piece->left = !now.made && price_decide(endpoint, &message, &now);
     piece->scratch_pays = now.scratch_pays;
     atomic_store_explicit(&rndv->pays, (uint32_t)now.pays, memory_order_relaxed);
@@ -183,7 +186,8 @@ int tutti_endpoint_leaves_now(struct tutti_endpoint *endpoint, int peer, int gpu
 {
     const int index = tutti_endpoint_index(endpoint, gpu);
     return index >= 0 && bytes <= LEFT_BYTES && tutti_endpoint_is_unnamed(endpoint, peer, id) &&
-           price_decide(endpoint, &(const struct price_message){peer, index, id, extent, bytes}, verdict);
+           price_decide(endpoint, &(const struct price_message){peer, index, id, extent, bytes, verdict->alone},
+                        verdict);
 }
 
 int tutti_endpoint_needs_scratch(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)

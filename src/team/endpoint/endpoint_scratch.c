@@ -81,10 +81,8 @@ void tutti_endpoint_make_scratch(struct tutti_endpoint *endpoint, int index)
     struct tutti_endpoint_gpu *own = &endpoint->gpu[index];
     tutti_fiber_lock(&endpoint->lock);
     const int make = lacks_scratch(endpoint, own);
-    if (make) {
+    if (make)
         own->making = 1;
-        own->endpoint = endpoint;
-    }
     pthread_mutex_unlock(&endpoint->lock);
     if (make)
         tutti_endpoint_begin(endpoint, make_scratch, own);

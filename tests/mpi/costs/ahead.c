@@ -1,17 +1,18 @@
 /* Copies that begin before the call knows which way its message goes: the first message of an allocation. The host
  * device makes such a copy at its end, so a call that does not wait for it sends other bytes.
  *
- * Each allocation's first message in a blocking call is copied so, and the next one if the one before was staged.
+ * Each allocation's first message is copied so, and the next one if the one before was staged: by blocking and
+ * nonblocking sends, of predefined types. Requests that are open at once have their own bytes.
  * Messages that go another way arrive whole too, and the next ones are copied early again. After a call that the MPI
- * has refused the memory is left to the MPI. Argument `packed`: the receiver has mapped the scratch, so that longer
- * messages are packed. Needs TUTTI_STATS=1. */
+ * has refused the memory is left to the MPI. Argument `nonblocking`: the program sends in no other way. Argument
+ * `packed`: the receiver has mapped the scratch, so that longer messages are packed. Needs TUTTI_STATS=1. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kit.h"
 
-enum { BYTES = 4000, LONGER = 16000, LONG = 20000, TAG = 6, FIRST = 60, NEW = 12, MOST = 3000 };
+enum { BYTES = 4000, LONGER = 16000, LONG = 20000, TAG = 6, FIRST = 60, NEW = 15, AT_ONCE = 5, MOST = 3000 };
 static char data[LONG], none[LONG];
 static int number;
 
@@ -36,6 +37,22 @@ static void receive(int bytes)
           number, kit_class(error));
 }
 
+static MPI_Datatype element; /* of a byte */
+
+static int isend(const void *from, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm)
+{
+    MPI_Request request;
+    const int error = MPI_Isend(from, n, type, to, tag, comm, &request);
+    return error == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : error;
+}
+
+static int issend(const void *from, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm)
+{
+    MPI_Request request;
+    const int error = MPI_Issend(from, n, type, to, tag, comm, &request);
+    return error == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : error;
+}
+
 typedef int sender(const void *, int, MPI_Datatype, int, int, MPI_Comm);
 
 /* Rank 0 sends from the buffer; returns how many copies of it began early. */
@@ -47,7 +64,7 @@ static long message(struct kit_buffer *buffer, int bytes, sender *send)
         receive(bytes);
         return 0;
     }
-    const int error = send(kit_put(buffer, 0, data, (size_t)bytes), bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+    const int error = send(kit_put(buffer, 0, data, (size_t)bytes), bytes, element, 1, TAG, MPI_COMM_WORLD);
     CHECK(error == MPI_SUCCESS, "message %d: class %d", number, kit_class(error));
     return copied() - before;
 }
@@ -61,7 +78,7 @@ static long exchange(int bytes)
     kit_open(&out, KIT_DEVICE, LONG);
     kit_open(&in, KIT_DEVICE, LONG);
     char *from = kit_put(&out, 0, data, (size_t)bytes), *to = kit_put(&in, 0, NULL, (size_t)bytes);
-    const int error = MPI_Sendrecv(from, bytes, MPI_BYTE, 1 - kit_rank, TAG, to, bytes, MPI_BYTE, 1 - kit_rank, TAG,
+    const int error = MPI_Sendrecv(from, bytes, element, 1 - kit_rank, TAG, to, bytes, element, 1 - kit_rank, TAG,
                                    MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     CHECK(error == MPI_SUCCESS && memcmp(kit_get(&in, NULL), data, (size_t)bytes) == 0,
           "exchange %d: class %d, or bytes are wrong", number, kit_class(error));
@@ -81,11 +98,41 @@ static long of_new(int bytes, sender *send)
 
 static void first_ones(void)
 {
-    static sender *const senders[] = {MPI_Send, MPI_Ssend, MPI_Send};
+    static sender *const senders[] = {MPI_Send, MPI_Ssend, isend, issend, MPI_Send};
     for (int i = 0; i < NEW; i++) {
-        const long n = of_new(i % 2 ? BYTES : LONGER, senders[i % 3]), both = exchange(i % 2 ? LONGER : 8);
+        element = i % 3 == 0 ? MPI_CHAR : i % 3 == 1 ? MPI_CHARACTER : MPI_BYTE; /* the second one is not reduced */
+        const long n = of_new(i % 2 ? BYTES : LONGER, senders[i % 5]), both = exchange(i % 2 ? LONGER : 8);
         CHECK(n == (kit_rank == 0) && both == 1, "%ld and %ld copies of first messages begin early", n, both);
     }
+    element = MPI_BYTE;
+}
+
+/* Several first messages before the receiver takes one of them. */
+static void open_at_once(void)
+{
+    struct kit_buffer buffer[AT_ONCE];
+    MPI_Request request[AT_ONCE];
+    const long before = copied();
+    for (int i = 0; i < AT_ONCE; i++) {
+        contents();
+        kit_open(&buffer[i], KIT_DEVICE, LONG);
+        if (kit_rank == 0)
+            MPI_Isend(kit_put(&buffer[i], 0, data, LONGER), LONGER, i % 2 ? MPI_CHARACTER : MPI_BYTE, 1, TAG,
+                      MPI_COMM_WORLD, &request[i]);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    number -= AT_ONCE;
+    for (int i = 0; i < AT_ONCE && kit_rank == 1; i++) {
+        contents();
+        receive(LONGER);
+    }
+    if (kit_rank == 0) {
+        number += AT_ONCE;
+        CHECK(MPI_Waitall(AT_ONCE, request, MPI_STATUSES_IGNORE) == MPI_SUCCESS, "Waitall");
+        CHECK(copied() == before + AT_ONCE, "%ld of %d copies begin early", copied() - before, AT_ONCE);
+    }
+    for (int i = 0; i < AT_ONCE; i++)
+        kit_close(&buffer[i]);
 }
 
 /* The allocation that was made first is used last. */
@@ -160,8 +207,28 @@ static void refused(void)
     }
 }
 
+/* Three messages of a new allocation. burst: rank 0 has receives open beside them. */
+static void three_of_new(int burst, long n[3])
+{
+    struct kit_buffer buffer, in;
+    MPI_Request request[2];
+    kit_open(&buffer, KIT_DEVICE, LONG);
+    kit_open(&in, KIT_DEVICE, LONG);
+    char *to = kit_put(&in, 0, NULL, LONG);
+    for (int i = 0; i < 2 && burst && kit_rank == 0; i++)
+        MPI_Irecv(to + i * BYTES, BYTES, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request[i]);
+    for (int i = 0; i < 3; i++)
+        n[i] = message(&buffer, LONGER, burst ? isend : MPI_Send);
+    for (int i = 0; i < 2 && burst && kit_rank == 1; i++)
+        MPI_Send(none, BYTES, MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
+    if (burst && kit_rank == 0)
+        MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+    kit_close(&buffer);
+    kit_close(&in);
+}
+
 /* Scratch is mapped when messages in a row are packed. Then long messages of new allocations are packed, and shorter
- * ones staged after them as before. */
+ * ones staged after them as before. Of a burst, shorter ones are packed from the second one on. */
 static void beside_packed(void)
 {
     int in_a_row = 0;
@@ -175,32 +242,38 @@ static void beside_packed(void)
     }
     CHECK(in_a_row == 8, "messages of new allocations are never packed");
     for (int i = 0; i < NEW && in_a_row == 8; i++) {
-        struct kit_buffer buffer;
-        kit_open(&buffer, KIT_DEVICE, LONG);
-        const long one = message(&buffer, LONGER, MPI_Send), two = message(&buffer, LONGER, MPI_Send),
-                   three = message(&buffer, LONGER, MPI_Send);
-        in_vain += two;
-        CHECK(one == (kit_rank == 0) && in_vain <= 1 && three == 0,
-              "%ld, %ld and %ld copies of an allocation's messages begin early", one, two, three);
-        kit_close(&buffer);
+        long n[3];
+        three_of_new(0, n);
+        CHECK(n[0] == (kit_rank == 0) && n[2] == (kit_rank == 0),
+              "%ld, %ld and %ld copies of single messages begin early", n[0], n[1], n[2]);
+        three_of_new(1, n);
+        in_vain += n[1];
+        CHECK(n[0] == (kit_rank == 0) && in_vain <= 1 && n[2] == 0,
+              "%ld, %ld and %ld copies of an allocation's messages begin early", n[0], n[1], n[2]);
     }
 }
 
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    element = MPI_BYTE;
     if (kit_plain || kit_size != 2)
         kit_skip("ahead", "needs two ranks, and the library in front");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     /* The first stages of a process use memory that is not pinned. */
+    const int nonblocking = argc > 1 && strcmp(argv[1], "nonblocking") == 0;
     for (int i = 0; i < FIRST; i++) {
-        exchange(8);
-        of_new(8, MPI_Send);
+        if (!nonblocking || i == 0) /* both have passed memory of a GPU */
+            exchange(8);
+        of_new(8, nonblocking ? isend : MPI_Send);
     }
-    if (argc > 1 && strcmp(argv[1], "packed") == 0) {
+    if (nonblocking)
+        open_at_once();
+    else if (argc > 1 && strcmp(argv[1], "packed") == 0) {
         beside_packed();
     } else {
         first_ones();
+        open_at_once();
         in_any_order();
         other_ways();
         first_ones();

@@ -23,6 +23,8 @@ enum {
     BYTES = 20000,
     LONGER = 2000000, /* than messages that are staged */
     LARGE = 8 << 20,
+    MIDDLING = 8000,
+    AT_ONCE = 6,
     LONG_US = 15000,
     TAG = 4,
     FREED = 30,
@@ -231,6 +233,36 @@ static int exchange_new(long bytes, int number)
     return (int)(kit_counted("MPI_Sendrecv", why) - before);
 }
 
+/* The receiver has mapped the scratch. Single messages of middling length are staged, those of a burst packed, but for
+ * the first one of an allocation: the receives of a halo are open beside them. */
+static void single_or_burst(int number)
+{
+    struct kit_buffer out, in;
+    MPI_Request request[2 * AT_ONCE];
+    const uint64_t before = staged(), packed = kit_counted("MPI_Isend", "packed for the receiver");
+    kit_open(&out, KIT_DEVICE, MIDDLING * AT_ONCE);
+    for (int i = 0; i < 3; i++)
+        message(&out, MIDDLING, number++);
+    CHECK(kit_rank == 1 || staged() == before + 3, "%llu of 3 single messages are staged",
+          (unsigned long long)(staged() - before));
+    kit_close(&out);
+    kit_open(&out, KIT_DEVICE, MIDDLING * AT_ONCE);
+    kit_open(&in, KIT_DEVICE, MIDDLING * AT_ONCE);
+    contents(data, MIDDLING * AT_ONCE, number);
+    char *from = kit_put(&out, 0, data, MIDDLING * AT_ONCE), *to = kit_put(&in, 0, NULL, MIDDLING * AT_ONCE);
+    for (long i = 0; i < AT_ONCE; i++)
+        MPI_Irecv(to + i * MIDDLING, MIDDLING, MPI_BYTE, 1 - kit_rank, TAG, MPI_COMM_WORLD, &request[i]);
+    for (long i = 0; i < AT_ONCE; i++)
+        MPI_Isend(from + i * MIDDLING, MIDDLING, MPI_BYTE, 1 - kit_rank, TAG, MPI_COMM_WORLD, &request[AT_ONCE + i]);
+    MPI_Waitall(2 * AT_ONCE, request, MPI_STATUSES_IGNORE);
+    CHECK(memcmp(kit_get(&in, NULL), data, MIDDLING * AT_ONCE) == 0, "a burst brings other bytes");
+    CHECK(kit_counted("MPI_Isend", "packed for the receiver") == packed + AT_ONCE - 1,
+          "%llu of %d messages of a burst are packed",
+          (unsigned long long)(kit_counted("MPI_Isend", "packed for the receiver") - packed), AT_ONCE);
+    kit_close(&out);
+    kit_close(&in);
+}
+
 /* Scratch is mapped on both sides when several messages in a row are packed: other reasons for a rendezvous are rare.
  */
 static void short_stay_staged(void)
@@ -248,6 +280,7 @@ static void short_stay_staged(void)
         CHECK(staged_short == 1, "%ld bytes of a new allocation are staged %d times", shorts[i % 4], staged_short);
         CHECK(staged_long == 0, "a long message of a new allocation is staged");
     }
+    single_or_burst(number);
 }
 
 static void freed_meanwhile(void)
@@ -267,19 +300,37 @@ static void freed_meanwhile(void)
     kit_close(&own);
 }
 
+/* The last two need a receive that is open. */
+enum { SEND, SSEND, ISEND, ISSEND, RSEND, IRSEND, FORMS };
+
 struct drawn {
     long bytes;
-    int from, where, nonblocking;
+    int from, where, form;
+    MPI_Datatype type; /* of a byte */
 };
 
-static struct drawn draw(uint64_t *state)
+/* posted: the receives are open before. */
+static struct drawn draw(uint64_t *state, int posted)
 {
     struct drawn d;
     d.bytes = 8 + (long)(random_next(state) % (random_next(state) % 4 ? 3000 : 600000));
     d.from = (int)(random_next(state) % ALLOCATIONS);
     d.where = (int)(random_next(state) % 4096);
-    d.nonblocking = (int)(random_next(state) % 2);
+    d.form = (int)(random_next(state) % (posted ? FORMS : RSEND));
+    d.type = random_next(state) % 2 ? MPI_CHARACTER : MPI_BYTE;
     return d;
+}
+
+static void start(const struct drawn *d, const char *from, MPI_Request *request)
+{
+    static int (*const sends[FORMS])(const void *, int, MPI_Datatype, int, int,
+                                     MPI_Comm) = {[SEND] = MPI_Send, [SSEND] = MPI_Ssend, [RSEND] = MPI_Rsend};
+    static int (*const starts[FORMS])(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *) = {
+        [ISEND] = MPI_Isend, [ISSEND] = MPI_Issend, [IRSEND] = MPI_Irsend};
+    if (sends[d->form])
+        sends[d->form](from, (int)d->bytes, d->type, 1, TAG, MPI_COMM_WORLD);
+    else
+        starts[d->form](from, (int)d->bytes, d->type, 1, TAG, MPI_COMM_WORLD, request);
 }
 
 /* Both ranks draw the same messages. The receiver has an allocation of its own for each that is open. */
@@ -300,20 +351,18 @@ static void random_programs(void)
         contents(data, (long)most, program);
         for (int i = 0; i < ALLOCATIONS && kit_rank == 0; i++)
             at[i] = kit_put(&of[i], 0, data, most);
+        const int posted = (int)(random_next(&state) % 2);
         for (int i = 0; i < n; i++) {
-            d[i] = draw(&state);
+            d[i] = draw(&state, posted);
             request[i] = MPI_REQUEST_NULL;
-            if (kit_rank == 1) {
-                MPI_Irecv(kit_put(&to[i], 0, NULL, most), (int)d[i].bytes, MPI_BYTE, 0, TAG, MPI_COMM_WORLD,
+            if (kit_rank == 1)
+                MPI_Irecv(kit_put(&to[i], 0, NULL, most), (int)d[i].bytes, d[i].type, 0, TAG, MPI_COMM_WORLD,
                           &request[i]);
-            } else {
-                if (d[i].nonblocking)
-                    MPI_Isend(at[d[i].from] + d[i].where, (int)d[i].bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD,
-                              &request[i]);
-                else
-                    MPI_Send(at[d[i].from] + d[i].where, (int)d[i].bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
-            }
         }
+        if (posted)
+            MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = 0; i < n && kit_rank == 0; i++)
+            start(&d[i], at[d[i].from] + d[i].where, &request[i]);
         CHECK(MPI_Waitall(n, request, MPI_STATUSES_IGNORE) == MPI_SUCCESS, "program %d: Waitall", program);
         for (int i = 0; i < n && kit_rank == 1; i++)
             CHECK(memcmp(kit_get(&to[i], NULL), data + d[i].where, (size_t)d[i].bytes) == 0,

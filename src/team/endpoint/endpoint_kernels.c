@@ -1,0 +1,35 @@
+/* When the packing kernels are loaded for messages of a rank to itself, on devices where that takes long: a copy engine
+ * moves a run of bytes without them, a few us later than a kernel does. So engines make these copies until they have
+ * lost as much as loading takes. Messages with gaps need the kernels at once. */
+#include "team/endpoint/endpoint_own.h"
+
+#include "core/settings.h"
+
+/* Loading, on two H200: 4 ms, and 1.4 ms for the four functions, which other calls of the program wait for. */
+enum { KERNELS_NS = 5000000 };
+
+int tutti_endpoint_lacks_kernels(const struct tutti_endpoint *endpoint, int gpu)
+{
+    return __builtin_expect(!tutti_pack_loaded(gpu), 0) && tutti_endpoint_is_slow(endpoint) &&
+           !tutti_settings()->mapping_price_us;
+}
+
+/* On a thread beside. */
+static void load_beside(void *with)
+{
+    struct tutti_endpoint_gpu *own = with;
+    tutti_endpoint_load_kernels(own->endpoint, own->gpu, atomic_load(&own->life));
+    atomic_store(&own->lacked, 0);
+    tutti_endpoint_ended(own->endpoint);
+}
+
+void tutti_endpoint_lack(struct tutti_endpoint *endpoint, int gpu, uint64_t ns)
+{
+    const int index = tutti_endpoint_index(endpoint, gpu);
+    if (index < 0)
+        return;
+    struct tutti_endpoint_gpu *own = &endpoint->gpu[index];
+    const uint64_t before = atomic_fetch_add_explicit(&own->lacked, ns, memory_order_relaxed);
+    if (before < KERNELS_NS && before + ns >= KERNELS_NS)
+        tutti_endpoint_begin(endpoint, load_beside, own);
+}
