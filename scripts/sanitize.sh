@@ -21,11 +21,11 @@ for sanitizer; do
     folder=$build/sanitize-$sanitizer
     echo "== $sanitizer"
     long=2
-    [ $sanitizer = thread ] && long=1 # it takes about eight times as long as the others
+    [ "$sanitizer" = thread ] && long=1 # it takes about eight times as long as the others
     generator=()
     if [ ! -e "$folder/CMakeCache.txt" ] && command -v ninja >/dev/null; then generator=(-G Ninja); fi
     mkdir -p "$folder"
-    if ! cmake -S . -B "$folder" "${generator[@]}" -DTUTTI_SANITIZE=$sanitizer -DTUTTI_TEST_LONG=$long -DTUTTI_CUDA_OPTIMIZE=OFF \
+    if ! cmake -S . -B "$folder" "${generator[@]}" -DTUTTI_SANITIZE="$sanitizer" -DTUTTI_TEST_LONG=$long -DTUTTI_CUDA_OPTIMIZE=OFF \
         -DTUTTI_CUDA_FATBINS="$fatbins" >"$folder/configure.log" 2>&1 ||
         ! cmake --build "$folder" -j "$jobs" >"$folder/build.log" 2>&1; then
         tail -n 30 "$folder/configure.log" "$folder/build.log"

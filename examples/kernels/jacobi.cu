@@ -40,15 +40,6 @@ static void launch(const struct plate *p, int i, struct marks m)
     LAUNCH(iterate, p->at[(i + 1) % 2], p->at[i % 2], p->side, p->rows, m);
 }
 
-static void nothing(void)
-{
-}
-
-static void nothing_of(const struct plate *p)
-{
-    (void)p;
-}
-
 static void plain_step(const struct plate *p, int i)
 {
     const int turn = (i + 1) % 2, up = neighbour(UP), down = neighbour(DOWN);
@@ -140,32 +131,16 @@ static const struct form forms[] = {
     {"partitioned", partitioned_open, partitioned_step, synchronise, partitioned_close},
     {"nccl", nothing_of, nccl_step, synchronise, nothing},
 };
-enum { FORMS = sizeof forms / sizeof forms[0], FORM_NCCL = 2 };
+enum { FORMS = sizeof forms / sizeof forms[0] };
 
 int main(int argc, char **argv)
 {
     struct plate p;
-    long wrong = 0;
     begin();
     p = plate_open((number(argc, argv, 1, 192) + PARTS - 1) / PARTS * PARTS);
     const int iterations = number(argc, argv, 2, 60);
-    float *const host = plate_host(&p), *const expected = oracle(p.side, iterations);
     stream_open();
-    const int has_nccl = nccl_open(rank, ranks);
-    if (rank == 0)
-        printf("jacobi %d x %d, us of an iteration:", p.side, p.side);
-    for (int f = 0; f < FORMS; f++) {
-        if (f == FORM_NCCL && !has_nccl)
-            continue;
-        const double us = run(&forms[f], &p, expected, host, iterations, &wrong);
-        if (rank == 0)
-            printf(" %s %.2f", forms[f].name, us);
-    }
-    if (rank == 0)
-        printf("\n");
-    nccl_close();
+    const long wrong = run_all("jacobi", forms, FORMS, &p, iterations);
     plate_close(&p);
-    free(host);
-    free(expected);
     return end("Jacobi's method in several forms", wrong);
 }

@@ -171,15 +171,6 @@ static void queue_close(void)
     must(MPIX_Queue_free(&queue), "MPIX_Queue_free");
 }
 
-static void nothing(void)
-{
-}
-
-static void nothing_of(const struct plate *p)
-{
-    (void)p;
-}
-
 static void nccl_step(const struct plate *p, int i)
 {
     all_rows(p, i);
@@ -231,38 +222,22 @@ static const struct form forms[] = {
     {"graph", graph_open, graph_step, finish, graph_close},
 #endif
 };
-enum { FORMS = sizeof forms / sizeof forms[0], FORM_NCCL = 3 };
+enum { FORMS = sizeof forms / sizeof forms[0] };
 
 int main(int argc, char **argv)
 {
-    long wrong = 0;
     begin();
     const struct plate p = plate_open(number(argc, argv, 1, 96));
     const int iterations = (number(argc, argv, 2, 20) + 1) / 2 * 2;
-    float *const host = plate_host(&p), *const expected = oracle(p.side, iterations);
     stream_open();
 #ifndef __CUDACC__
     if (tutti_stream_create(&stream) != 0)
         stop("tutti_stream_create", "no stream");
 #endif
-    const int has_nccl = nccl_open(rank, ranks);
-    if (rank == 0)
-        printf("jacobi in stream order %d x %d, us of an iteration:", p.side, p.side);
-    for (int f = 0; f < FORMS; f++) {
-        if (f == FORM_NCCL && !has_nccl)
-            continue;
-        const double us = run(&forms[f], &p, expected, host, iterations, &wrong);
-        if (rank == 0)
-            printf(" %s %.2f", forms[f].name, us);
-    }
-    if (rank == 0)
-        printf("\n");
+    const long wrong = run_all("jacobi in stream order", forms, FORMS, &p, iterations);
 #ifndef __CUDACC__
     tutti_stream_destroy(stream);
 #endif
-    nccl_close();
     plate_close(&p);
-    free(host);
-    free(expected);
     return end("Jacobi's method in stream order", wrong);
 }

@@ -25,7 +25,7 @@ struct tutti_call {
     int type, op;         /* a pair for which tutti_has_kernel() holds */
     int kind;             /* enum tutti_arrival_kind of this rank's buffers (those that it uses) */
     int gpu;              /* DEVICE: GPU of the buffers, -1: any */
-    int patient;          /* 1: the MPI may make the call until opening the team pays, call/opening.h */
+    int may_open_later;   /* 1: the MPI may make the call until opening the team pays, call/opening.h */
     int near;             /* 1: `out` is that GPU's own memory, and neither managed nor pinned */
     int host_ok; /* 1: the MPI can reduce this type itself. 0 (half precision that the MPI does not know): always
                     Tutti's. The same on all ranks. */

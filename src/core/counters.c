@@ -74,7 +74,7 @@ static int is_row_of(const struct hint *hint, const char *text)
 }
 
 /* The row, a new one at its first use; -1: there are too many. */
-static int row_of(const struct hint *key)
+static int hint_row(const struct hint *key)
 {
     char text[sizeof rows[0].text];
     snprintf(text, sizeof text, "%s|%s|%s%s%s", key->call, tutti_outcome_name(key->outcome), key->why ? key->why : "",
@@ -92,7 +92,7 @@ void tutti_count_slow(const char *call, enum tutti_outcome outcome, const char *
     int i = hint->row - 1;
     if (i < 0 || hint->call != call || hint->why != why || hint->how != how || hint->outcome != outcome ||
         !is_row_of(&key, rows[i].text)) {
-        i = row_of(&key);
+        i = hint_row(&key);
         *hint = key;
         hint->row = i + 1;
     }

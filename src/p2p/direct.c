@@ -110,7 +110,7 @@ static int direct_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
 static void direct_poll(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_p2p_batch *batch,
                         uint64_t now)
 {
-    const uint64_t waited = now - send->since, grace = GRACE_NS + send->patience + send->bytes / GRACE_BYTES;
+    const uint64_t waited = now - send->since, grace = GRACE_NS + send->extra_grace + send->bytes / GRACE_BYTES;
     const uint64_t fetched = tutti_endpoint_fetched(worker->endpoint, (int)send->rndv->to);
     const int at_work = fetched != 0 && now - fetched <= grace && waited <= GRACES * grace;
     if (tutti_send_asked(send) != TUTTI_MUST_NOT || (waited > grace && !at_work))

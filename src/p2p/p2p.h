@@ -62,7 +62,8 @@ struct tutti_p2p_send {
     struct tutti_elements elements; /* another owner holds the plan */
     uint64_t bytes;                 /* of the packed message */
     int gpu;                        /* whose kernels reach the elements */
-    uint64_t since, patience;       /* since: when it was posted; ns more than usual that the receiver may take */
+    uint64_t since;                 /* when it was posted */
+    uint64_t extra_grace;           /* ns more than usual that the receiver may take */
     int now;                        /* 1: the data must leave the buffer before the receiver fetches */
     int agreed; /* 1: a block of a collective: the MPI cannot carry it, and its receiver fetches every piece */
     /* Ranks of the node: */

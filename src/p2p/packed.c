@@ -98,12 +98,12 @@ void tutti_packed_urge(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
         send->scratch = tutti_endpoint_scratch(worker->endpoint, send->rndv, send->bytes, must != TUTTI_MUST_PACK);
     if (!send->scratch) {
         const uint64_t usual = send->shown == TUTTI_SHOWN_KNOWN && !later ? SCRATCH_NS : SCRATCH_MAPPING_NS;
-        if (must == TUTTI_MUST_NOT && waited > usual + send->patience &&
+        if (must == TUTTI_MUST_NOT && waited > usual + send->extra_grace &&
             (!later || send->looks > OWN_LOOKS)) /* the next one need not wait */
             tutti_endpoint_offer_soon(worker->endpoint, send->gpu);
         const uint64_t grace = must == TUTTI_MUST_NOT ? GRACE_CARRIED_NS : must == TUTTI_MUST_PACK ? GRACE_ROOM_NS : 0;
         tutti_endpoint_urge(worker->endpoint, send->rndv);
-        if (grace == 0 || waited > grace + send->patience + send->bytes / GRACE_BYTES)
+        if (grace == 0 || waited > grace + send->extra_grace + send->bytes / GRACE_BYTES)
             tutti_carried_send(worker, send);
         return;
     }

@@ -15,7 +15,7 @@ static uint64_t *tags_used;
 enum { WORD = 64 };
 
 /* Another tag each time, so that one is used again late. -1: all are in use, or there is no memory. */
-static int tag_take(void)
+static int part_tag_take(void)
 {
     struct tutti_part_engine *engine = &tutti_part_engine;
     if (!tags_used && !(tags_used = calloc((size_t)engine->data_tags / WORD + 1, sizeof *tags_used)))
@@ -41,7 +41,7 @@ static void tag_give(int tag)
 int tutti_part_match_send(struct tutti_part *part)
 {
     part->id = ++tutti_part_engine.next_id;
-    part->data_tag = tag_take();
+    part->data_tag = part_tag_take();
     if (part->data_tag < 0)
         return TUTTI_ERR_MEMORY;
     const struct tutti_part_head head = {.id = part->id,

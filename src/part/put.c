@@ -18,7 +18,7 @@
 
 /* That the sender waits at most for a mapping, in the first round with a buffer: no kernel waits yet then, which the
  * driver might wait for. Past it the mapping is not waited for any more. fd: a descriptor needs the receiver's host. */
-enum { PATIENCE_MS = 2000, PATIENCE_FD_MS = 20 };
+enum { TIMEOUT_MS = 2000, TIMEOUT_FD_MS = 20 };
 enum { LINES_MOST = 64 }; /* marks of a receive that have lines of their own */
 
 struct tutti_part_put {
@@ -261,9 +261,9 @@ static int put_reach(struct tutti_part *part, const struct tutti_part_offer *off
         return there == TUTTI_REACHED ? 1 : -1;
     if (put->since == 0)
         put->since = now;
-    const uint64_t patience = offer->share.what.needs_fd ? PATIENCE_FD_MS : PATIENCE_MS;
+    const uint64_t timeout = offer->share.what.needs_fd ? TIMEOUT_FD_MS : TIMEOUT_MS;
     const int is_first = put->warm == 0 || put->warm_to != offer->share.what.id;
-    return is_first && now - put->since < patience * 1000000 ? 0 : -1;
+    return is_first && now - put->since < timeout * 1000000 ? 0 : -1;
 }
 
 /* The first round with two buffers goes by the engine, which maps, allocates and loads what it needs before kernels

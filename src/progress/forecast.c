@@ -5,7 +5,7 @@
 
 enum { LATE_FIRST_NS = 15000 }; /* before a nap has been seen: waking up */
 
-static unsigned row_of(uint64_t key)
+static unsigned forecast_row(uint64_t key)
 {
     return (unsigned)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 61);
 }
@@ -13,7 +13,7 @@ _Static_assert(TUTTI_FORECASTS == 8, "three bits of the hash");
 
 uint64_t tutti_forecast_nap(const struct tutti_forecast *forecast, uint64_t key)
 {
-    const struct tutti_forecast_row *row = &forecast->row[row_of(key)];
+    const struct tutti_forecast_row *row = &forecast->row[forecast_row(key)];
     if (key == 0 || row->key != key || row->known < TUTTI_FORECAST_TIMES)
         return 0;
     uint64_t least = row->took_ns[0];
@@ -39,7 +39,7 @@ uint64_t tutti_forecast_sleep(const struct tutti_forecast *forecast, uint64_t ke
 void tutti_forecast_note(struct tutti_forecast *forecast, uint64_t key, uint64_t took_ns, uint64_t asked_ns,
                          uint64_t slept_ns, int ended)
 {
-    struct tutti_forecast_row *row = &forecast->row[row_of(key)];
+    struct tutti_forecast_row *row = &forecast->row[forecast_row(key)];
     if (key == 0)
         return;
     if (row->key != key)

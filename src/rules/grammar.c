@@ -27,7 +27,7 @@ static int read_bytes(const char *at, struct tutti_rule *rule)
 }
 
 /* "2", "2-4" or "2-*", from 1 on. */
-static int read_ranks(const char *at, struct tutti_rule *rule)
+static int rule_read_ranks(const char *at, struct tutti_rule *rule)
 {
     size_t least, most;
     if (!tutti_size_read(&at, &least) || least < 1 || least > INT_MAX)
@@ -52,7 +52,7 @@ static int read_ranges(char *token, struct tutti_rule *rule, char *wrong, size_t
         grammar_say(wrong, size, "no number of ranks", token, "rules of this section hold for any");
         return 0;
     }
-    if (ranks && !read_ranks(ranks + 1, rule)) {
+    if (ranks && !rule_read_ranks(ranks + 1, rule)) {
         grammar_say(wrong, size, "no number of ranks", token, "it is like 0-8k/2, 0-8k/2-4 or */5-*");
         return 0;
     }

@@ -33,7 +33,7 @@ int tutti_section_find(const char *name)
     return -1;
 }
 
-static const struct tutti_rules_room *room_of(int section)
+static const struct tutti_rules_room *section_room(int section)
 {
     const struct tutti_rules_room *room = rooms;
     while (section >= room->first + room->sections)
@@ -43,13 +43,13 @@ static const struct tutti_rules_room *room_of(int section)
 
 const struct tutti_section *tutti_section_at(int section)
 {
-    const struct tutti_rules_room *room = room_of(section);
+    const struct tutti_rules_room *room = section_room(section);
     return &room->section[section - room->first];
 }
 
 int tutti_section_by_ranks(int section)
 {
-    return room_of(section)->by_ranks;
+    return section_room(section)->by_ranks;
 }
 
 void tutti_sections_known(char *text, size_t size)

@@ -236,7 +236,7 @@ int tutti_shmem_nbi_started(struct tutti_shmem *space, int context, int status)
     return TUTTI_OK;
 }
 
-static int is_settled(struct tutti_shmem *space, void *with)
+static int copies_are_settled(struct tutti_shmem *space, void *with)
 {
     const struct tutti_shmem_nbi *later = with;
     return queue_gpu(space)->device->stream.query(later->stream);
@@ -251,7 +251,7 @@ int tutti_shmem_nbi_end(struct tutti_shmem *space, int context)
     uint64_t settled = atomic_load(&later->settled);
     if (settled >= issued)
         return TUTTI_OK;
-    const int status = tutti_shmem_await(space, is_settled, say_gpu, later);
+    const int status = tutti_shmem_await(space, copies_are_settled, say_gpu, later);
     while (status == TUTTI_OK && settled < issued && !atomic_compare_exchange_weak(&later->settled, &settled, issued))
         ;
     return status;

@@ -305,8 +305,8 @@ static uint64_t far_amo(struct tutti_shmem *space, int operation, void *at, size
     return far_run(space, &op, !op.fetches) == TUTTI_OK ? op.was : 0;
 }
 
-static int put_signal(struct tutti_shmem *space, void *to, const void *from, size_t bytes, uint64_t *at, uint64_t value,
-                      int operation, int later)
+static int far_put_signal(struct tutti_shmem *space, void *to, const void *from, size_t bytes, uint64_t *at,
+                          uint64_t value, int operation, int later)
 {
     const ptrdiff_t all = (ptrdiff_t)bytes;
     struct tutti_wire_op op = far_describe(at, from, all, all, bytes, bytes > 0, 1);
@@ -325,7 +325,7 @@ const struct tutti_shmem_kind tutti_shmem_far = {
     .element = far_copy_element,
     .blocks = far_copy_blocks,
     .amo = far_amo,
-    .put_signal = put_signal,
+    .put_signal = far_put_signal,
 };
 
 /* ---- meetings ---- */

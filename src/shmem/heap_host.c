@@ -119,8 +119,8 @@ static int heap_host_copy_blocks(struct tutti_shmem *space, void *to, const void
     return TUTTI_OK;
 }
 
-static int put_signal(struct tutti_shmem *space, void *to, const void *from, size_t bytes, uint64_t *at, uint64_t value,
-                      int operation, int later)
+static int heap_put_signal(struct tutti_shmem *space, void *to, const void *from, size_t bytes, uint64_t *at,
+                           uint64_t value, int operation, int later)
 {
     (void)space;
     (void)later;
@@ -232,7 +232,7 @@ const struct tutti_shmem_kind tutti_shmem_host = {
     .element = heap_host_copy_element,
     .blocks = heap_host_copy_blocks,
     .amo = tutti_shmem_amo_host,
-    .put_signal = put_signal,
+    .put_signal = heap_put_signal,
     .quiet = heap_quiet,
     .move = heap_move,
     .clear = heap_clear,

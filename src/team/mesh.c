@@ -1,10 +1,8 @@
 /* The mesh: every rank of the node is connected with every other one, and has its page. */
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "core/affinity.h"
@@ -22,23 +20,16 @@ struct hello {
     cpu_set_t cpus;
 };
 
-/* The system chooses a free name, so no other process can have taken it before. */
 int tutti_socket_listen(const struct tutti_node *node, int *listener, struct tutti_socket_name *name)
 {
-    struct sockaddr_un at = {.sun_family = AF_UNIX};
-    socklen_t length = sizeof at;
-    const size_t before = offsetof(struct sockaddr_un, sun_path);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof at.sun_family) != 0 ||
-        getsockname(fd, (struct sockaddr *)&at, &length) != 0 || length <= before ||
-        length - before > sizeof name->bytes || listen(fd, node->size + GUESTS) != 0) {
+    const int fd = tutti_socket_named(SOCK_SEQPACKET, name);
+    if (fd < 0 || listen(fd, node->size + GUESTS) != 0) {
         tutti_warn("no Unix socket for the ranks of this machine: %s", strerror(errno));
+        name->length = 0;
         if (fd >= 0)
             close(fd);
         return TUTTI_ERR_SYSTEM;
     }
-    name->length = (unsigned char)(length - before);
-    memcpy(name->bytes, at.sun_path, name->length);
     *listener = fd;
     return TUTTI_OK;
 }
@@ -159,12 +150,11 @@ static int call_peer(struct mesh *mesh, int rank, int *fd)
 {
     struct tutti_node *node = mesh->node;
     if (*fd < 0) {
-        struct sockaddr_un name = {.sun_family = AF_UNIX};
+        struct sockaddr_un name;
         const struct tutti_socket_name *its = &mesh->names[node->world_rank[rank]];
         if (its->length == 0 || its->length > sizeof its->bytes)
             return TUTTI_ERR_SYSTEM;
-        memcpy(name.sun_path, its->bytes, its->length);
-        socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + its->length);
+        const socklen_t length = tutti_socket_address(its, &name);
         int made = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (made < 0)
             return TUTTI_ERR_SYSTEM;

@@ -1,10 +1,8 @@
 #include "team/sharing.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "core/status.h"
@@ -28,25 +26,17 @@ struct tutti_sharing {
 
 void tutti_sharing_open(struct tutti_node *node, struct tutti_socket_name *name)
 {
-    struct sockaddr_un at = {.sun_family = AF_UNIX};
-    const socklen_t before = offsetof(struct sockaddr_un, sun_path);
-    socklen_t length = sizeof at;
     name->length = 0;
     struct tutti_sharing *sharing = calloc(1, sizeof *sharing);
     if (!sharing)
         return;
-    sharing->socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    sharing->socket = tutti_socket_named(SOCK_DGRAM, name);
     sharing->name = calloc((size_t)node->world->size, sizeof *sharing->name);
     node->sharing = sharing;
-    /* Bound to no name: the system chooses one. */
-    if (!sharing->name || sharing->socket < 0 ||
-        bind(sharing->socket, (const struct sockaddr *)&at, sizeof at.sun_family) != 0 ||
-        getsockname(sharing->socket, (struct sockaddr *)&at, &length) != 0 || length - before > sizeof name->bytes) {
+    if (!sharing->name || sharing->socket < 0) {
+        name->length = 0;
         tutti_sharing_close(node);
-        return;
     }
-    name->length = (unsigned char)(length - before);
-    memcpy(name->bytes, at.sun_path, name->length);
 }
 
 void tutti_sharing_meet(struct tutti_node *node, int world_rank, const struct tutti_socket_name *name,
@@ -77,14 +67,13 @@ static void sharing_send(const struct tutti_node *node, int to, const unsigned c
     const struct tutti_sharing *sharing = node->sharing;
     const struct tutti_socket_name *name = &sharing->name[to];
     struct sharing_note note = {.from = node->world->rank, .answer = (uint32_t)answer};
-    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    struct sockaddr_un at;
     if (name->length == 0)
         return;
     memcpy(note.key, sharing->key, sizeof note.key);
     memcpy(note.uuid, uuid, sizeof note.uuid);
-    memcpy(at.sun_path, name->bytes, name->length);
-    (void)!sendto(sharing->socket, &note, sizeof note, MSG_NOSIGNAL, (const struct sockaddr *)&at,
-                  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + name->length));
+    const socklen_t length = tutti_socket_address(name, &at);
+    (void)!sendto(sharing->socket, &note, sizeof note, MSG_NOSIGNAL, (const struct sockaddr *)&at, length);
 }
 
 /* The lock is held. Reads what ranks of other nodes have sent; each is answered once, since it may have begun before

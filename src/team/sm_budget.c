@@ -56,24 +56,24 @@ static int only_thread(const struct tutti_team *team, struct tutti_sm_budget *bu
 }
 
 /* How many blocks of `all` a caller that wants so many gets, by the word now; 0: none. */
-typedef unsigned budget_rule(uint64_t word, unsigned all, unsigned want, int patient);
+typedef unsigned budget_rule(uint64_t word, unsigned all, unsigned want, int can_wait);
 
 /* Takes the blocks that the rule gives, in the field at this bit of the word. */
-static inline unsigned budget_take(struct tutti_sm_budget *budget, unsigned all, unsigned want, int patient, int field,
+static inline unsigned budget_take(struct tutti_sm_budget *budget, unsigned all, unsigned want, int can_wait, int field,
                                    budget_rule *rule)
 {
     uint64_t word = atomic_load(&budget->word);
     for (;;) {
-        const unsigned blocks = rule(word, all, want, patient);
+        const unsigned blocks = rule(word, all, want, can_wait);
         if (blocks == 0 || atomic_compare_exchange_weak(&budget->word, &word, word + ((uint64_t)blocks << field)))
             return blocks;
     }
 }
 
-static unsigned budget_alone(uint64_t word, unsigned all, unsigned want, int patient)
+static unsigned budget_alone(uint64_t word, unsigned all, unsigned want, int can_wait)
 {
     const unsigned given = calls_of(word) + shares_of(word) + budget_reserved(all);
-    (void)patient;
+    (void)can_wait;
     if (word & several || given >= all)
         return 0;
     return all - given < want ? all - given : want;
@@ -92,21 +92,21 @@ unsigned tutti_sm_budget_alone(struct tutti_team *team, unsigned want)
     return blocks;
 }
 
-/* patient: a caller that can wait takes no less than half of what it could get at best. */
-static unsigned budget_call(uint64_t word, unsigned all, unsigned want, int patient)
+/* can_wait: such a caller takes no less than half of what it could get at best. */
+static unsigned budget_call(uint64_t word, unsigned all, unsigned want, int can_wait)
 {
     const unsigned most = all - shares_of(word), left = calls_of(word) < most ? most - calls_of(word) : 0;
     const unsigned blocks = left < want ? left : want, aim = most < want ? most : want;
-    return patient && blocks < (aim + 1) / 2 ? 0 : blocks;
+    return can_wait && blocks < (aim + 1) / 2 ? 0 : blocks;
 }
 
-unsigned tutti_sm_budget_try(struct tutti_team *team, unsigned want, int patient)
+unsigned tutti_sm_budget_try(struct tutti_team *team, unsigned want, int can_wait)
 {
     unsigned all;
     struct tutti_sm_budget *budget = budget_of_team(team, &all);
     if (!budget)
         return want;
-    const unsigned blocks = budget_take(budget, all, want, patient, CALLS, budget_call);
+    const unsigned blocks = budget_take(budget, all, want, can_wait, CALLS, budget_call);
     team->held += blocks;
     return blocks;
 }
@@ -120,7 +120,7 @@ void tutti_sm_budget_give(struct tutti_team *team, unsigned keep)
 }
 
 /* Blocks of one more share: some are always left to calls. */
-static unsigned budget_share(uint64_t word, unsigned all, unsigned most, int patient)
+static unsigned budget_share(uint64_t word, unsigned all, unsigned most, int can_wait)
 {
     const unsigned taken = shares_of(word), left = taken + 1 < all ? all - 1 - taken : 0;
     const unsigned idle = all - calls_of(word) - taken;
@@ -129,15 +129,15 @@ static unsigned budget_share(uint64_t word, unsigned all, unsigned most, int pat
     blocks = blocks < left ? blocks : left;
     blocks = blocks < most ? blocks : most;
     if (blocks > idle) /* calls under way have them: some of what a single thread's leave will do */
-        blocks = patient || idle < 2 ? 0 : 1;
+        blocks = can_wait || idle < 2 ? 0 : 1;
     return blocks;
 }
 
 /* What a team that takes turns has for itself alone. */
-static unsigned budget_own(uint64_t word, unsigned all, unsigned want, int patient)
+static unsigned budget_own(uint64_t word, unsigned all, unsigned want, int can_wait)
 {
     const unsigned taken = shares_of(word) + want;
-    (void)patient;
+    (void)can_wait;
     return taken < all && taken + calls_of(word) <= all ? want : 0;
 }
 
@@ -189,7 +189,7 @@ static void turns_begin(struct tutti_team *team, struct tutti_sm_budget *budget)
     }
 }
 
-unsigned tutti_sm_budget_share(struct tutti_team *team, unsigned most, int patient)
+unsigned tutti_sm_budget_share(struct tutti_team *team, unsigned most, int can_wait)
 {
     unsigned all;
     struct tutti_sm_budget *budget = budget_of_team(team, &all);
@@ -199,7 +199,7 @@ unsigned tutti_sm_budget_share(struct tutti_team *team, unsigned most, int patie
         const unsigned together = turns_join(team, budget, all);
         return together < most ? together : most;
     }
-    team->share_own = budget_take(budget, all, most, patient, SHARES, budget_share);
+    team->share_own = budget_take(budget, all, most, can_wait, SHARES, budget_share);
     return team->share_own;
 }
 

@@ -36,15 +36,15 @@ struct tutti_sm_budget {
 void tutti_sm_budget_open(struct tutti_team *team);
 /* When a call arrives: up to `want` blocks, kept in team->held; 0 if other threads make reductions too. */
 unsigned tutti_sm_budget_alone(struct tutti_team *team, unsigned want);
-/* After all ranks have arrived: up to `want` blocks, added to team->held. 0 if no block is free, or, for a patient
- * call, if less than half of the blocks is free that an idle GPU would have. */
-unsigned tutti_sm_budget_try(struct tutti_team *team, unsigned want, int patient);
+/* After all ranks have arrived: up to `want` blocks, added to team->held. 0 if no block is free, or, for a caller
+ * that can wait, if less than half of the blocks is free that an idle GPU would have. */
+unsigned tutti_sm_budget_try(struct tutti_team *team, unsigned want, int can_wait);
 /* Frees the call's blocks beyond the first `keep`. */
 void tutti_sm_budget_give(struct tutti_team *team, unsigned keep);
 /* A share for a communicator's stream, of at most `most` blocks: three quarters for the first on a GPU, half of the
  * rest for others; at least one. The first team that takes turns gets a share like that, and others may use as much. 0:
- * no block is left, or, for a patient caller, running calls hold too many blocks. */
-unsigned tutti_sm_budget_share(struct tutti_team *team, unsigned most, int patient);
+ * no block is left, or, for a caller that can wait, running calls hold too many blocks. */
+unsigned tutti_sm_budget_share(struct tutti_team *team, unsigned most, int can_wait);
 /* 1 if there is room for one more share once the calls under way have ended. */
 int tutti_sm_budget_ends(const struct tutti_team *team);
 /* The team's share has so many blocks, at most as it got: frees what it does not need. 0: all. */

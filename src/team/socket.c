@@ -1,12 +1,40 @@
 #include "team/socket.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 static const uint64_t note_magic = 0x54555454494e4f54;
+
+int tutti_socket_named(int type, struct tutti_socket_name *name)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    socklen_t length = sizeof at;
+    const size_t before = offsetof(struct sockaddr_un, sun_path);
+    const int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    name->length = 0;
+    if (fd < 0)
+        return -1;
+    if (bind(fd, (const struct sockaddr *)&at, sizeof at.sun_family) != 0 ||
+        getsockname(fd, (struct sockaddr *)&at, &length) != 0 || length <= before ||
+        length - before > sizeof name->bytes) {
+        close(fd);
+        return -1;
+    }
+    name->length = (unsigned char)(length - before);
+    memcpy(name->bytes, at.sun_path, name->length);
+    return fd;
+}
+
+unsigned tutti_socket_address(const struct tutti_socket_name *name, struct sockaddr_un *at)
+{
+    *at = (struct sockaddr_un){.sun_family = AF_UNIX};
+    memcpy(at->sun_path, name->bytes, name->length);
+    return (unsigned)(offsetof(struct sockaddr_un, sun_path) + name->length);
+}
 
 int tutti_socket_trusts(int fd, unsigned uid, int *pid)
 {

@@ -4,6 +4,8 @@
 #ifndef TUTTI_TEAM_SOCKET_H
 #define TUTTI_TEAM_SOCKET_H
 
+#include <sys/un.h>
+
 #include "team/node.h"
 
 enum { TUTTI_MESH_SECONDS = 10 };
@@ -14,6 +16,11 @@ struct tutti_socket_name {
     char bytes[15];
 };
 
+/* A Unix socket of this type (SOCK_SEQPACKET, SOCK_DGRAM), not blocking, under a free name that the system chooses: no
+ * other process can have taken it before. -1: failed, errno. */
+int tutti_socket_named(int type, struct tutti_socket_name *name);
+/* Fills *at with a name that has a length; returns the address's length. */
+unsigned tutti_socket_address(const struct tutti_socket_name *name, struct sockaddr_un *at);
 /* Opens this rank's listening socket and publishes its name. */
 int tutti_socket_listen(const struct tutti_node *node, int *listener, struct tutti_socket_name *name);
 /* Connects all ranks of the node with each other and maps their pages, within TUTTI_MESH_SECONDS. Strangers (another

@@ -1,6 +1,6 @@
 /* A communicator's share of a GPU (TUTTI_HOST_BLOCKS of them): it waits for calls under way that have all blocks, on
- * one rank or on both, for longer than its patient rounds take; where other streams have them it is refused, on all
- * ranks. Teams that take turns have one share together, and a block more each, until the last of them is freed. */
+ * one rank or on both, for longer than the rounds in which it waits; where other streams have them it is refused, on
+ * all ranks. Teams that take turns have one share together, and a block more each, until the last of them is freed. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

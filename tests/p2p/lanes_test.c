@@ -3,6 +3,7 @@
  * first one. */
 #include "p2p/lanes/lanes_own.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 #include "core/status.h"
@@ -254,6 +255,8 @@ static void any_source(void)
           "a rank that cannot send with the tag keeps others from it");
 }
 
+static pthread_barrier_t turn; /* of both ranks */
+
 static int rank_main(struct tutti_transport *transport, void *with)
 {
     struct kit kit;
@@ -265,6 +268,7 @@ static int rank_main(struct tutti_transport *transport, void *with)
         return 1;
     const struct tutti_device *const own = kit.team->device;
     CHECK(tutti_team_vote(kit.team, 1, &all) == TUTTI_OK, "a vote");
+    pthread_barrier_wait(&turn); /* rank 1 looks at its team no more: rank 0 changes it */
     if (transport->rank == 0) {
         device = *own;
         device.launch.lane = note;
@@ -284,7 +288,7 @@ static int rank_main(struct tutti_transport *transport, void *with)
         of[0]->team->device = of[1]->team->device = own;
         own->stream.destroy(stream);
     }
-    CHECK(tutti_team_vote(kit.team, 1, &all) == TUTTI_OK, "a vote");
+    pthread_barrier_wait(&turn);
     tutti_lanes_close(of[transport->rank], 1, tutti_lanes_settle(of[transport->rank]) == TUTTI_OK);
     kit_close(&kit);
     return 0;
@@ -292,6 +296,7 @@ static int rank_main(struct tutti_transport *transport, void *with)
 
 int main(void)
 {
+    pthread_barrier_init(&turn, NULL, 2);
     CHECK(tutti_threads_run(2, rank_main, NULL) == 0, "a rank has failed");
     printf("%ld checks, %ld failed\n", check_done(), check_failed());
     return check_failed() != 0;

@@ -108,6 +108,12 @@ static int is_zero(const struct program_heap *heap)
     return 1;
 }
 
+/* Proxies store it meanwhile. */
+static uint32_t aborted_of(int pe)
+{
+    return __atomic_load_n(&pes.abort[pe], __ATOMIC_ACQUIRE);
+}
+
 static void refused(int which)
 {
     const int far = which == NO_WIRE || which == FAILING_WIRE || which == LATE_WIRE;
@@ -119,8 +125,8 @@ static void refused(int which)
     pes_serve(&pes, far ? PES_RING_FAR : PES_RING_FORCED, 16, 2);
     ask(which);
     /* who has died is seen by every proxy */
-    CHECK(pes.abort[0] != 0 && (pes.abort[1] == 0 || which == DEAD), "case %d: aborted %u %u", which, pes.abort[0],
-          pes.abort[1]);
+    const uint32_t aborted = aborted_of(0), other = aborted_of(1);
+    CHECK(aborted != 0 && (other == 0 || which == DEAD), "case %d: aborted %u %u", which, aborted, other);
     CHECK(tutti_now_ns() - before < LIMIT_MS / 4 * UINT64_C(1000000), "case %d: the limit was waited for", which);
     pes_serve_end(&pes, 0);
     CHECK(is_zero(pes.heap[1]), "case %d: something was stored", which);
@@ -173,7 +179,7 @@ static void collectives(void)
         pes_serve(&pes, PES_RING_NODES, 16, seed);
         for (int k = 0; k < 20 && full; k++)
             tshmem_uint64_p(&pes.heap[0]->counters[0], 1, 1);
-        CHECK(collective(i % COLLECTIVES) < 0 && pes.abort[0] != 0, "%s: collective %d is no error", wires[how]->name,
+        CHECK(collective(i % COLLECTIVES) < 0 && aborted_of(0) != 0, "%s: collective %d is no error", wires[how]->name,
               i % COLLECTIVES);
         CHECK(tutti_now_ns() - before < LIMIT_MS / 4 * UINT64_C(1000000), "%s: the limit was waited for",
               wires[how]->name);

@@ -62,7 +62,7 @@ static int opening_is_early(const struct tutti_team *team)
 int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, int type, int op, uint64_t bytes)
 {
     struct tutti_coll_state *state = tutti_coll_of(team);
-    if (!call->patient || opening_is_over(team, type, op) ||
+    if (!call->may_open_later || opening_is_over(team, type, op) ||
         (team->state != TUTTI_TEAM_OPEN && team->state != TUTTI_TEAM_CLOSED))
         return 0;
     const uint64_t takes = opening_takes(team, type, op), set = (uint64_t)tutti_settings()->mapping_price_us * 1000;

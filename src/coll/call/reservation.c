@@ -15,7 +15,7 @@
 enum {
     BYTES_LEAST = 1024,       /* of a contribution, for each block of any kernel, if it is long enough */
     NARROW_LEAST = 256 << 10, /* bytes from which on few blocks cost much time */
-    PATIENT = 64,             /* rounds in which the rank waits for half of the blocks */
+    WAIT_ROUNDS = 64,         /* rounds in which the rank waits for half of the blocks */
     PAUSE_FIRST_US = 5,
     PAUSE_MOST_US = 500
 };
@@ -87,7 +87,7 @@ static int have_blocks(void *with)
     uint32_t all;
     if (is_put_off(r))
         return 0;
-    const unsigned mine = team->share ? team->blocks : tutti_sm_budget_try(team, r->want, r->round < PATIENT);
+    const unsigned mine = team->share ? team->blocks : tutti_sm_budget_try(team, r->want, r->round < WAIT_ROUNDS);
     const int status = tutti_team_vote(team, mine, &all);
     if (status != TUTTI_OK)
         return status;
@@ -134,14 +134,14 @@ static int have_share(void *with)
     if (is_put_off(r))
         return 0;
     const int later = tutti_sm_budget_ends(team) && tutti_now_ns() < r->until;
-    const unsigned offered = tutti_sm_budget_share(team, r->want, r->round < PATIENT);
+    const unsigned offered = tutti_sm_budget_share(team, r->want, r->round < WAIT_ROUNDS);
     const int status = tutti_team_vote(team, offered ? offered + SHARE_LATER : later ? SHARE_LATER : SHARE_NONE, &all);
     const unsigned mine = status == TUTTI_OK && all > SHARE_LATER ? all - SHARE_LATER : 0;
     tutti_sm_budget_settle(team, mine);
     team->share = mine;
     if (status != TUTTI_OK)
         return status;
-    if (all == SHARE_NONE && r->round >= PATIENT)
+    if (all == SHARE_NONE && r->round >= WAIT_ROUNDS)
         return TUTTI_ERR_UNAVAILABLE;
     rounds_put_off(r);
     return mine > 0;

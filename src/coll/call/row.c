@@ -18,7 +18,7 @@ int tutti_row_can(const struct tutti_algorithm *row, const struct tutti_team *te
     return row_is_led(row, team, call) ? tutti_lead_can(team, call, row->runs) : tutti_runs_can(team, call, row->runs);
 }
 
-static int flow_run(const struct tutti_algorithm *row, struct tutti_team *team, const struct tutti_call *call)
+static int row_run_flow(const struct tutti_algorithm *row, struct tutti_team *team, const struct tutti_call *call)
 {
     if (row->places)
         return tutti_flow_run_mapped(team, call, row->flow);
@@ -34,7 +34,7 @@ int tutti_row_run(const struct tutti_algorithm *row, struct tutti_team *team, co
     if (row_is_led(row, team, call))
         return tutti_lead_run(team, call, fits, row->runs);
     *fits = 1;
-    return row->runs ? tutti_runs_run(team, call, row->runs) : flow_run(row, team, call);
+    return row->runs ? tutti_runs_run(team, call, row->runs) : row_run_flow(row, team, call);
 }
 
 int tutti_row_enqueues(const struct tutti_algorithm *row)

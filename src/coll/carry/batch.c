@@ -15,7 +15,7 @@ static int batch_copy(struct tutti_carry_batch *batch)
                                                     out ? batch->run : batch->memory, bytes);
 }
 
-static int batch_launch(struct tutti_carry_batch *batch)
+static int carry_batch_launch(struct tutti_carry_batch *batch)
 {
     const unsigned jobs = batch->jobs;
     batch->jobs = 0;
@@ -43,7 +43,7 @@ int tutti_carry_batch_add(struct tutti_carry_batch *batch, const struct tutti_el
         }
     }
     if (batch->jobs == TUTTI_CARRY_BATCH)
-        status = batch_launch(batch);
+        status = carry_batch_launch(batch);
     batch->job[batch->jobs++] = tutti_elements_job(batch->direction, elements, first, bytes, memory);
     return status;
 }
@@ -52,7 +52,7 @@ int tutti_carry_batch_end(struct tutti_carry_batch *batch, struct tutti_event *e
 {
     int status = batch_copy(batch);
     if (status == TUTTI_OK)
-        status = batch_launch(batch);
+        status = carry_batch_launch(batch);
     if (status != TUTTI_OK || !batch->posted)
         return status;
     status = tutti_device()->event.record(event, batch->port->stream);

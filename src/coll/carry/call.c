@@ -5,8 +5,8 @@
 #include "core/settings.h"
 #include "core/status.h"
 
-static int call_open(struct tutti_carry_call *c, struct tutti_carry *carry, const struct tutti_call *call,
-                     struct tutti_carry_desk *desk)
+static int carry_call_open(struct tutti_carry_call *c, struct tutti_carry *carry, const struct tutti_call *call,
+                           struct tutti_carry_desk *desk)
 {
     const struct tutti_hierarchy *h = carry->hierarchy;
     *c = (struct tutti_carry_call){.kept = carry,
@@ -35,7 +35,7 @@ static int call_open(struct tutti_carry_call *c, struct tutti_carry *carry, cons
 }
 
 /* All ranks of the node notice a failure through the team. */
-static int call_close(struct tutti_carry_call *c, int status)
+static int carry_call_close(struct tutti_carry_call *c, int status)
 {
     if (status != TUTTI_OK) {
         c->kept->status = status;
@@ -55,7 +55,7 @@ int tutti_carry_make(struct tutti_carry *carry, const struct tutti_call *call, s
     struct tutti_carry_call c;
     if (carry->status != TUTTI_OK)
         return carry->status;
-    int status = call_open(&c, carry, call, desk);
+    int status = carry_call_open(&c, carry, call, desk);
     if (status == TUTTI_OK && !c.row) /* the rules took it when the ranks agreed */
         status = TUTTI_ERR_UNAVAILABLE;
     if (status == TUTTI_OK && c.move->aside)
@@ -64,7 +64,7 @@ int tutti_carry_make(struct tutti_carry *carry, const struct tutti_call *call, s
         *how = c.row->name;
         status = c.row->run(&c);
     }
-    return call_close(&c, status);
+    return carry_call_close(&c, status);
 }
 
 int tutti_carry_run(struct tutti_carry *carry, const struct tutti_call *call, const char **how)

@@ -48,7 +48,7 @@ __attribute__((constructor)) static void carry_register(void)
     tutti_rules_register(&carry_room);
 }
 
-static int section_of(enum tutti_collective collective)
+static int carry_section_of(enum tutti_collective collective)
 {
     switch (collective) {
     case TUTTI_COLLECTIVE_BCAST:
@@ -79,13 +79,13 @@ static int section_of(enum tutti_collective collective)
 
 int tutti_carry_knows(enum tutti_collective collective)
 {
-    return section_of(collective) >= 0;
+    return carry_section_of(collective) >= 0;
 }
 
 /* Rules may name rows that do not make this collective; the next one that fits is taken. */
 const struct tutti_carry_row *tutti_carry_choose(int rules, const struct tutti_call *call)
 {
-    const int section = section_of(call->collective);
+    const int section = carry_section_of(call->collective);
     int from = tutti_rules_begin(rules), choice;
     while (section >= 0 && (choice = tutti_rules_next(carry_room.first + section, call->count, &from)) >= 0) {
         if (choice == CARRY_MPI)
@@ -123,7 +123,7 @@ static void common_read_all(void)
 
 int tutti_carry_may(enum tutti_collective collective, uint64_t bytes)
 {
-    const int section = carry_room.first + section_of(collective);
+    const int section = carry_room.first + carry_section_of(collective);
     tutti_once(&common_once, common_read_all);
     for (int i = 0; i < common_rows && section >= carry_room.first; i++) {
         const struct tutti_rule *rule = &common_row[i];

@@ -120,7 +120,9 @@ static int board_copied(void *event)
     return tutti_device()->event.query(event);
 }
 
-/* Elements in memory of the port's GPU, through pinned memory. */
+/* Elements in memory of the port's GPU, through pinned memory. The copy of a window (wire_copy.c) is a task of a
+ * schedule, polled beside messages, and may begin in the middle of a block. A board is copied whole while its caller
+ * waits, and blocks that no stream reaches are moved apart. What both have in common is the batch (batch.h). */
 static int board_copy(enum tutti_direction direction, const struct tutti_port *port,
                       const struct board_part *const of[], int parts, char *pinned)
 {

@@ -1,4 +1,5 @@
-/* The copy of a window: pieces that are sent are copied into its memory, or packed; received ones out of it. */
+/* The copy of a window: pieces that are sent are copied into its memory, or packed; received ones out of it. Boards
+ * have a blocking copy of their own (joined_board.c); both use batch.h. */
 #include "coll/carry/batch.h"
 #include "coll/carry/wire.h"
 #include "core/status.h"
@@ -12,7 +13,7 @@ struct copy_cut {
     int part;
 };
 
-static int copy_next(const struct tutti_carry_piece *piece, struct copy_cut *cut)
+static int cut_next(const struct tutti_carry_piece *piece, struct copy_cut *cut)
 {
     const struct tutti_carry_item *item = piece->item;
     cut->at += cut->bytes;
@@ -35,7 +36,7 @@ static int copy_next(const struct tutti_carry_piece *piece, struct copy_cut *cut
 }
 
 /* 1 if the port's stream copies them. */
-static int copy_in_stream(const struct tutti_carry_window *w, const struct tutti_elements *elements)
+static int cut_in_stream(const struct tutti_carry_window *w, const struct tutti_elements *elements)
 {
     const struct tutti_places *places = &elements->places;
     return w->flow->port && w->area.bounce && places->device && tutti_places_reached(places) &&
@@ -44,14 +45,14 @@ static int copy_in_stream(const struct tutti_carry_window *w, const struct tutti
 
 /* ---- in the stream ---- */
 
-static int copy_enqueue(const struct tutti_carry_window *w, enum tutti_direction direction)
+static int window_copy_enqueue(const struct tutti_carry_window *w, enum tutti_direction direction)
 {
     struct tutti_carry_batch batch = {.port = w->flow->port, .direction = direction};
     int status = TUTTI_OK;
     for (int i = 0; i < w->pieces; i++) {
         struct copy_cut cut = {.bytes = 0};
-        while (status == TUTTI_OK && w->piece[i].copied && copy_next(&w->piece[i], &cut)) {
-            if (copy_in_stream(w, cut.elements))
+        while (status == TUTTI_OK && w->piece[i].copied && cut_next(&w->piece[i], &cut)) {
+            if (cut_in_stream(w, cut.elements))
                 status = tutti_carry_batch_add(&batch, cut.elements, cut.first, cut.bytes, cut.memory);
         }
     }
@@ -62,7 +63,7 @@ static int copy_enqueue(const struct tutti_carry_window *w, enum tutti_direction
 
 /* ---- the task ---- */
 
-static int copy_post(void *with, uint64_t number)
+static int window_copy_post(void *with, uint64_t number)
 {
     const struct tutti_carry_window *w = with;
     const enum tutti_direction direction = w->flow->way == TUTTI_CARRY_OUT ? TUTTI_PACK : TUTTI_UNPACK;
@@ -70,17 +71,17 @@ static int copy_post(void *with, uint64_t number)
     (void)number;
     for (int i = 0; i < w->pieces; i++) {
         struct copy_cut cut = {.bytes = 0};
-        while (status == TUTTI_OK && w->piece[i].copied && copy_next(&w->piece[i], &cut)) {
-            if (!copy_in_stream(w, cut.elements))
+        while (status == TUTTI_OK && w->piece[i].copied && cut_next(&w->piece[i], &cut)) {
+            if (!cut_in_stream(w, cut.elements))
                 status = tutti_elements_move(direction, cut.elements, cut.first, cut.bytes, cut.memory);
         }
     }
     if (status == TUTTI_OK && w->flow->port)
-        status = copy_enqueue(w, direction);
+        status = window_copy_enqueue(w, direction);
     return status < 0 ? status : status == TUTTI_TASK_RUNS ? TUTTI_TASK_RUNS : TUTTI_TASK_ENDED;
 }
 
-static int copy_poll(void *with, uint64_t number)
+static int window_copy_poll(void *with, uint64_t number)
 {
     const struct tutti_carry_window *w = with;
     const int done = tutti_device()->event.query(w->event);
@@ -88,4 +89,5 @@ static int copy_poll(void *with, uint64_t number)
     return done < 0 ? done : done ? TUTTI_TASK_ENDED : TUTTI_TASK_RUNS;
 }
 
-const struct tutti_task_ops tutti_carry_copies = {.name = "copy of a window", .post = copy_post, .poll = copy_poll};
+const struct tutti_task_ops tutti_carry_copies = {
+    .name = "copy of a window", .post = window_copy_post, .poll = window_copy_poll};

@@ -239,9 +239,9 @@ static int advance(struct tutti_nodes_call *c)
 
 /* ---- calls ---- */
 
-static void call_open(struct tutti_nodes_call *c, struct tutti_nodes *nodes, const struct tutti_call *call,
-                      const struct tutti_nodes_row *row, const struct tutti_nodes_moves *moves,
-                      struct tutti_worker *worker)
+static void nodes_call_open(struct tutti_nodes_call *c, struct tutti_nodes *nodes, const struct tutti_call *call,
+                            const struct tutti_nodes_row *row, const struct tutti_nodes_moves *moves,
+                            struct tutti_worker *worker)
 {
     const struct tutti_hierarchy *h = nodes->hierarchy;
     *c = (struct tutti_nodes_call){.nodes = nodes, .call = call, .moves = moves, .worker = worker};
@@ -275,7 +275,7 @@ static void break_node(struct tutti_team *team, int status)
         tutti_team_break(team, status);
 }
 
-static int call_close(struct tutti_nodes_call *c, int status)
+static int nodes_call_close(struct tutti_nodes_call *c, int status)
 {
     if (status < 0) {
         tutti_nodes_fails(c, status);
@@ -317,7 +317,7 @@ static int call_run(struct tutti_nodes *nodes, const struct tutti_call *call, co
 {
     struct tutti_nodes_call c;
     int done;
-    call_open(&c, nodes, call, row, moves, NULL);
+    nodes_call_open(&c, nodes, call, row, moves, NULL);
     while ((done = advance(&c)) == 0) {
         const int status = tutti_progress_wait(&(const struct tutti_wait){.done = sched_ended,
                                                                           .with = &c,
@@ -325,9 +325,9 @@ static int call_run(struct tutti_nodes *nodes, const struct tutti_call *call, co
                                                                           .seconds = tutti_settings()->timeout_seconds,
                                                                           .watched = 1});
         if (status != TUTTI_OK)
-            return call_close(&c, status);
+            return nodes_call_close(&c, status);
     }
-    return call_close(&c, done);
+    return nodes_call_close(&c, done);
 }
 
 int tutti_nodes_run(struct tutti_nodes *nodes, const struct tutti_call *call, const struct tutti_nodes_moves *moves,
@@ -352,9 +352,9 @@ struct tutti_nodes_call *tutti_nodes_begin(struct tutti_nodes *nodes, const stru
     static struct tutti_reserve reserve; /* a rank without memory would leave the others waiting */
     struct tutti_nodes_call *c = tutti_reserve_take(&reserve, sizeof *c);
     if (c)
-        call_open(c, nodes, call,
-                  tutti_nodes_choose(nodes, call->collective, call->count * tutti_type_size(call->type)), moves,
-                  worker);
+        nodes_call_open(c, nodes, call,
+                        tutti_nodes_choose(nodes, call->collective, call->count * tutti_type_size(call->type)), moves,
+                        worker);
     return c;
 }
 
@@ -378,7 +378,7 @@ int tutti_nodes_poll(struct tutti_nodes_call *call, int *status, const char **wh
     if (done == 0)
         return 0;
     *why = call->row->name;
-    *status = call_close(call, done);
+    *status = nodes_call_close(call, done);
     free(call);
     return 1;
 }

@@ -77,7 +77,7 @@ __attribute__((constructor)) static void nodes_register(void)
     tutti_rules_register(&nodes_room);
 }
 
-static int section_of(enum tutti_collective collective)
+static int hier_section_of(enum tutti_collective collective)
 {
     switch (collective) {
     case TUTTI_COLLECTIVE_ALLREDUCE:
@@ -97,12 +97,12 @@ static int section_of(enum tutti_collective collective)
 
 int tutti_nodes_is_scan(enum tutti_collective collective)
 {
-    return section_of(collective) == SECTION_SCAN;
+    return hier_section_of(collective) == SECTION_SCAN;
 }
 
 int tutti_nodes_knows(enum tutti_collective collective)
 {
-    return section_of(collective) >= 0;
+    return hier_section_of(collective) >= 0;
 }
 
 /* A scan's results are in rank order. Beyond 64 ranks the messages of a slice are too many and too small. */
@@ -116,7 +116,7 @@ static int row_can(const struct tutti_nodes_row *row, int section, const struct 
 const struct tutti_nodes_row *tutti_nodes_choose(const struct tutti_nodes *nodes, enum tutti_collective collective,
                                                  size_t bytes)
 {
-    const int section = section_of(collective);
+    const int section = hier_section_of(collective);
     int from = tutti_rules_begin(nodes->rules), choice;
     if (section < 0)
         return NULL;

@@ -29,7 +29,7 @@ int tutti_nodes_reduce(void *call)
     part.in = (const char *)c->call->in + all.begin * c->size;
     part.out = leads && c->scratch ? tutti_nodes_arrives(c, c->job_piece) : NULL;
     part.near = 1;
-    part.patient = 0;
+    part.may_open_later = 0;
     part.host_ok = 1;
     return tutti_reduce_run(c->team, &part, &c->taken, &why);
 }

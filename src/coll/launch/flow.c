@@ -57,9 +57,9 @@ unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units, size_t e
     return blocks < 1 ? 1 : (unsigned)blocks;
 }
 
-unsigned tutti_flow_blocks_in(size_t bytes, size_t pieces, size_t least, unsigned blocks)
+unsigned tutti_flow_blocks_in(size_t room, size_t least, unsigned blocks)
 {
-    size_t most = bytes / (pieces * least);
+    size_t most = room / least;
     return most >= blocks ? blocks : most < 1 ? 1 : (unsigned)most;
 }
 
@@ -68,11 +68,11 @@ size_t tutti_ll_room(const struct tutti_team *team)
     return tutti_channel_region(team, TUTTI_REGION_LL).each / (size_t)team->size / 1024 * 1024;
 }
 
-void tutti_flow_rows(const struct tutti_team *team, size_t units, size_t each, size_t most, size_t bytes, size_t pieces,
-                     size_t least, struct tutti_flow *flow)
+void tutti_flow_rows(const struct tutti_team *team, size_t bytes, size_t least, size_t most, size_t room,
+                     struct tutti_flow *flow)
 {
-    const unsigned pairs = tutti_flow_blocks(team, units, 2 * each, most);
-    const unsigned blocks = tutti_flow_blocks_in(bytes, pieces, least, 2 * pairs);
+    const unsigned pairs = tutti_flow_blocks(team, bytes, 2 * least, most);
+    const unsigned blocks = tutti_flow_blocks_in(room, least, 2 * pairs);
     flow->rows = blocks > 1 ? 2 : 1;
     flow->blocks = blocks > 1 ? blocks / 2 * 2 : 1;
 }

@@ -65,14 +65,14 @@ int tutti_ll_barrier(struct tutti_team *team, int type, int op, uint32_t launch_
 /* Blocks for `units` of work of `each` a block, within what the team may have. */
 unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units, size_t each, size_t most);
 
-/* Sets flow->blocks and rows for `units` of work of `each` a block: up to 2 * `most` blocks in rows of two, within what
- * the team may have. While the mark of one waits for acknowledgements, the other sends. `bytes` have room for `pieces`
- * pieces of `least` bytes for each block. */
-void tutti_flow_rows(const struct tutti_team *team, size_t units, size_t each, size_t most, size_t bytes, size_t pieces,
-                     size_t least, struct tutti_flow *flow);
+/* Sets flow->blocks and rows for `bytes` of work, at least `least` a block: up to 2 * `most` blocks in rows of two,
+ * within what the team may have. While the mark of one waits for acknowledgements, the other sends. room: bytes for
+ * one piece of each block; a piece has `least` bytes or more. */
+void tutti_flow_rows(const struct tutti_team *team, size_t bytes, size_t least, size_t most, size_t room,
+                     struct tutti_flow *flow);
 
-/* `blocks`, or fewer if `bytes` have no room for `pieces` pieces of `least` bytes for each of them. */
-unsigned tutti_flow_blocks_in(size_t bytes, size_t pieces, size_t least, unsigned blocks);
+/* `blocks`, or fewer if `room` has not `least` bytes for each of them. */
+unsigned tutti_flow_blocks_in(size_t room, size_t least, unsigned blocks);
 
 /* The row leader_name of an algorithm that leaders run too; ready: the algorithm's own condition of a team. */
 #define TUTTI_LEADER_ROW(what, kernel, on, ready)                                                                      \

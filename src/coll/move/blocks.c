@@ -10,7 +10,7 @@
 #include "core/status.h"
 #include "progress/engine.h"
 
-enum { PATIENCE_NS = 1000000000 }; /* a receiver may have to map memory first */
+enum { EXTRA_GRACE_NS = 1000000000 }; /* a receiver may have to map memory first */
 
 /* ---- sending ---- */
 
@@ -23,7 +23,7 @@ int tutti_block_post(struct tutti_move *move, int i, int peer, struct tutti_p2p_
                                     .bytes = block->bytes,
                                     .gpu = TUTTI_NO_GPU,
                                     .since = tutti_now_ns(),
-                                    .patience = PATIENCE_NS,
+                                    .extra_grace = EXTRA_GRACE_NS,
                                     .agreed = 1,
                                     .memo = &move->seen.memo};
     if (block->bytes > 0) {

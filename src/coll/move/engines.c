@@ -28,7 +28,7 @@ static void engines_shape(const struct tutti_team *team, uint64_t longest, struc
 }
 
 /* The slot of rank `from` in the channel of rank `to`. */
-static char *engines_slot(const struct engines *x, int to, int from)
+static char *move_engines_slot(const struct engines *x, int to, int from)
 {
     return (char *)x->team->window[to] + x->slots + (size_t)(from < to ? from : from - 1) * x->room;
 }
@@ -50,10 +50,10 @@ static int engines_copy(const struct engines *x, uint64_t at, int out)
         const struct tutti_move_receive *to = &x->flow->receive[peer];
         const uint64_t bytes = engines_left(x, out ? to->bytes : from->bytes, at);
         if (bytes > 0 && out)
-            status =
-                team->device->stream.copy(x->stream, (char *)to->at + at, engines_slot(x, team->rank, peer), bytes);
+            status = team->device->stream.copy(x->stream, (char *)to->at + at, move_engines_slot(x, team->rank, peer),
+                                               bytes);
         else if (bytes > 0)
-            status = team->device->stream.copy(x->stream, engines_slot(x, peer, team->rank),
+            status = team->device->stream.copy(x->stream, move_engines_slot(x, peer, team->rank),
                                                (const char *)from->at + at, bytes);
     }
     return status == TUTTI_OK ? status : tutti_team_break(x->team, status);
@@ -69,7 +69,7 @@ static int engines_own(const struct engines *x)
     return status == TUTTI_OK ? status : tutti_team_break(x->team, status);
 }
 
-static int engines_put(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream)
+static int move_engines_put(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream)
 {
     const struct tutti_region region = tutti_channel_region(team, TUTTI_REGION_CHUNKS);
     const struct engines x = {team, stream, call->flow, region.begin + region.stride, engines_room(team)};
@@ -97,12 +97,12 @@ static int move_engines_can(const struct tutti_team *team, const struct tutti_ca
     return tutti_runs_can(team, call, engines_shape);
 }
 
-static int engines_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
+static int move_engines_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
 {
     *fits = 1;
     tutti_waiting_begin(team);
     tutti_flow_number(team);
-    int status = engines_put(team, call, team->stream);
+    int status = move_engines_put(team, call, team->stream);
     if (status == TUTTI_OK) /* says when all is over */
         status = tutti_runs_barrier(team, call, team->stream, tutti_flow_notice(call));
     return tutti_flow_finish(team, status);
@@ -114,7 +114,7 @@ const struct tutti_algorithm tutti_move_engines = {
     .waits_for_peers = 1,
     .spares = 1,
     .can = move_engines_can,
-    .run = engines_run,
-    .enqueue = engines_put,
+    .run = move_engines_run,
+    .enqueue = move_engines_put,
     .how = "copied through the windows by the copy engines",
 };

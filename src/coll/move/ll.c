@@ -4,7 +4,7 @@
 enum { UNIT = 16, WARP = 32, GRAIN = 512, WORTH = 2048, THREADS_MOST = 128, WARPS_MOST = 8, BLOCKS_MOST = 128 };
 
 /* A block handles all peers' parts at once: the more peers, the less of each. */
-static void ll_shape(const struct tutti_team *team, uint64_t longest, struct tutti_runs *runs)
+static void ll_runs(const struct tutti_team *team, uint64_t longest, struct tutti_runs *runs)
 {
     const unsigned peers = team->size > 1 ? (unsigned)team->size - 1 : 1,
                    cap = tutti_flow_blocks(team, BLOCKS_MOST, 1, BLOCKS_MOST);
@@ -22,7 +22,7 @@ const struct tutti_algorithm tutti_move_ll = {
     .name = "ll",
     .collectives = TUTTI_ON_MOVES,
     .waits_for_peers = 1,
-    .runs = ll_shape,
+    .runs = ll_runs,
     .leads = 1,
     .how = "packets",
 };

@@ -4,7 +4,7 @@
 enum { LINE = 128, DATA = 120, GROUP = 4, BLOCKS_MOST = 132, WARP = 32, WARPS_LEAST = 4, WARPS_MOST = 16 };
 
 /* A warp moves GROUP lines at once. */
-static void ll128_shape(const struct tutti_team *team, uint64_t longest, struct tutti_runs *runs)
+static void ll128_runs(const struct tutti_team *team, uint64_t longest, struct tutti_runs *runs)
 {
     const uint64_t peers = team->size > 1 ? (uint64_t)team->size - 1 : 1;
     *runs = (struct tutti_runs){.kernel = TUTTI_KERNEL_MOVE_LL128, .region = TUTTI_REGION_LINES};
@@ -23,7 +23,7 @@ const struct tutti_algorithm tutti_move_ll128 = {
     .name = "ll128",
     .collectives = TUTTI_ON_MOVES,
     .waits_for_peers = 1,
-    .runs = ll128_shape,
+    .runs = ll128_runs,
     .leads = 1,
     .how = "packets of whole lines",
 };

@@ -46,7 +46,7 @@ void tutti_runs_in_chunks(const struct tutti_team *team, enum tutti_kernel kerne
     const size_t peers = team->size > 1 ? (size_t)team->size - 1 : 1;
     *runs = (struct tutti_runs){
         .kernel = kernel, .region = TUTTI_REGION_CHUNKS, .most = UINT64_MAX, .worth = CHUNK_LEAST, .tells = 1};
-    runs->blocks = tutti_flow_blocks_in(set, peers, CHUNK_LEAST, tutti_flow_blocks(team, BLOCKS_MOST, 1, BLOCKS_MOST));
+    runs->blocks = tutti_flow_blocks_in(set / peers, CHUNK_LEAST, tutti_flow_blocks(team, BLOCKS_MOST, 1, BLOCKS_MOST));
     runs->room = set / (peers * runs->blocks) / GRAIN * GRAIN;
     if (runs->room > CHUNK_MOST)
         runs->room = CHUNK_MOST;

@@ -35,7 +35,7 @@ static void chain_shape(const struct tutti_team *team, const struct tutti_call *
     const size_t size = tutti_type_size(call->type), bytes = tutti_channel_region(team, TUTTI_REGION_CHUNKS).each;
     *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_CHAIN, .region = TUTTI_REGION_CHUNKS, .most = SIZE_MAX / 2};
     flow->depth = (size_t)team->size + 3;
-    tutti_flow_rows(team, elements * size, PART_LEAST, PLACES_MOST, bytes, flow->depth * 2, PART_LEAST, flow);
+    tutti_flow_rows(team, elements * size, PART_LEAST, PLACES_MOST, bytes / (flow->depth * 2), flow);
     flow->room = bytes / (flow->blocks * flow->depth * 2) / 256 * 256;
     const size_t wanted = chain_chunk(elements * size / flow->blocks, (size_t)team->size - 1);
     if (flow->room > wanted)

@@ -30,7 +30,7 @@ static void chain_ll128_shape(const struct tutti_team *team, const struct tutti_
     flow->blocks = tutti_flow_blocks(team, elements / grain, THREADS / 32, BLOCKS_MOST);
     if (flow->blocks > BLOCKS_FEWER && flow->blocks < BLOCKS_MOST) /* values in between are slower than either */
         flow->blocks = BLOCKS_FEWER;
-    flow->blocks = tutti_flow_blocks_in(bytes, (size_t)DEPTH * 2, GROUP * LINE, flow->blocks);
+    flow->blocks = tutti_flow_blocks_in(bytes / ((size_t)DEPTH * 2), GROUP * LINE, flow->blocks);
     flow->room = bytes / (flow->blocks * DEPTH * 2) / (GROUP * LINE);
     if (flow->room > THREADS / 32 * ROUND)
         flow->room = THREADS / 32 * ROUND;

@@ -36,10 +36,10 @@ void tutti_pipeline_shape(const struct tutti_team *team, const struct tutti_call
     flow->depth = DEPTH;
     size_t slots = (size_t)team->size > gpus ? (size_t)team->size + gpus : 2 * (gpus > 1 ? gpus - 1 : 1);
     if (segments || gpus > 2) {
-        tutti_flow_rows(team, flow->slice * size, CHUNK_LEAST, BLOCKS_MOST, set, slots, CHUNK_LEAST, flow);
+        tutti_flow_rows(team, flow->slice * size, CHUNK_LEAST, BLOCKS_MOST, set / slots, flow);
     } else { /* an allreduce of two GPUs is a little slower in rows */
         flow->blocks = tutti_flow_blocks(team, flow->slice * size, CHUNK_LEAST, BLOCKS_MOST);
-        flow->blocks = tutti_flow_blocks_in(set, slots, CHUNK_LEAST, flow->blocks);
+        flow->blocks = tutti_flow_blocks_in(set / slots, CHUNK_LEAST, flow->blocks);
     }
     slots *= flow->blocks;
     flow->room = set / slots / 256 * 256;

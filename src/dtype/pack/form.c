@@ -159,7 +159,7 @@ static void put_dims(struct form *form, const struct tutti_box *box, int without
     }
 }
 
-static uint64_t blocks_of(const struct tutti_box *box)
+static uint64_t box_blocks(const struct tutti_box *box)
 {
     uint64_t n = 1;
     for (int d = 0; d < box->dims; d++)
@@ -224,7 +224,7 @@ static int form_add(struct tutti_parts *parts, const struct tutti_box *box, stru
 static int add_transpose(struct tutti_parts *parts, const struct tutti_box *box, struct form *form, int a, int b)
 {
     const uint64_t side = TUTTI_PACK_SIDE(form->part.word);
-    uint64_t squares = blocks_of(box) / box->dim[a].count / box->dim[b].count;
+    uint64_t squares = box_blocks(box) / box->dim[a].count / box->dim[b].count;
     form_put(form, box->dim[a].count, box->dim[a].from, box->dim[a].to);
     form_put(form, box->dim[b].count, box->dim[b].from, box->dim[b].to);
     put_dims(form, box, a, b);
@@ -247,13 +247,13 @@ static int add_rows(struct tutti_parts *parts, const struct tutti_box *box, stru
     put_dims(form, box, -1, -1);
     form->part.way = TUTTI_PACK_ROWS;
     form->part.block = (uint32_t)box->block;
-    form->part.units = (uint32_t)(units * blocks_of(box));
+    form->part.units = (uint32_t)(units * box_blocks(box));
     return form_add(parts, box, form, TUTTI_PACK_THREADS);
 }
 
 static int add_join(struct tutti_parts *parts, const struct tutti_box *box, struct form *form)
 {
-    const uint64_t bytes = blocks_of(box) * box->block;
+    const uint64_t bytes = box_blocks(box) * box->block;
     form_put(form, box->block, 1, 1);
     put_dims(form, box, -1, -1);
     form->part.way = TUTTI_PACK_JOIN;
@@ -272,7 +272,7 @@ static void put_words(struct form *form, const struct tutti_box *box)
 
 static int form_add_dense(struct tutti_parts *parts, const struct tutti_box *box, struct form *form, int way)
 {
-    const uint64_t bytes = blocks_of(box) * box->block, lead = (way == TUTTI_PACK_GATHER ? box->to : box->from) & 15;
+    const uint64_t bytes = box_blocks(box) * box->block, lead = (way == TUTTI_PACK_GATHER ? box->to : box->from) & 15;
     const uint32_t round = TUTTI_PACK_THREADS * form->part.word * (unsigned)TUTTI_PACK_TURNS(form->part.word) / 16;
     put_words(form, box);
     form->part.way = (uint8_t)way;
@@ -286,7 +286,7 @@ static int add_words(struct tutti_parts *parts, const struct tutti_box *box, str
     const unsigned word = form->part.word;
     put_words(form, box);
     form->part.way = TUTTI_PACK_WORDS;
-    form->part.units = (uint32_t)(blocks_of(box) * (box->block / word));
+    form->part.units = (uint32_t)(box_blocks(box) * (box->block / word));
     return form_add(parts, box, form, TUTTI_PACK_THREADS);
 }
 
@@ -300,7 +300,7 @@ static int add_ragged(struct tutti_parts *parts, const struct tutti_box *box, st
 {
     const struct tutti_image_list *list = box->image;
     const int out = box->sides & TUTTI_PACK_LIST_TO ? 1 : 0;
-    const uint64_t lists = blocks_of(box), dense = out ? box->from : box->to;
+    const uint64_t lists = box_blocks(box), dense = out ? box->from : box->to;
     struct tutti_pack_part *const part = &form->part;
     int64_t low[2], high[2];
     struct ragged_form ragged = {.what = {.list = list->offsets,
@@ -365,7 +365,7 @@ int tutti_box_add_whole(struct tutti_parts *parts, const struct tutti_box *given
     struct form form;
     form.part = (struct tutti_pack_part){.word = (uint8_t)form_word_of(&box), .list_dim = TUTTI_PACK_NO_LIST};
     const unsigned word = form.part.word;
-    const uint64_t blocks = blocks_of(&box);
+    const uint64_t blocks = box_blocks(&box);
     int a, b;
     if (blocks > TUTTI_BOX_WORDS_MOST / (box.block / word) || blocks * box.block > TUTTI_BOX_BYTES_MOST)
         return form_halves(parts, &box);

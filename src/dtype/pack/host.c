@@ -148,7 +148,7 @@ static void spans_of(const struct tutti_segment *s, uint64_t *span)
 }
 
 /* First entry that ends after packed byte `from`, which is within the list. */
-static uint64_t entry_at(const struct tutti_segment *s, uint64_t from)
+static uint64_t segment_entry(const struct tutti_segment *s, uint64_t from)
 {
     uint64_t low = 0, high = s->entries;
     while (high - low > 1) {
@@ -173,7 +173,7 @@ static uint64_t host_begin_of(const struct tutti_segment *s, uint32_t level, uin
 static uint64_t step_at(const struct tutti_segment *s, uint32_t level, uint64_t from)
 {
     if (is_list(s, level) && s->begins)
-        return entry_at(s, from);
+        return segment_entry(s, from);
     uint64_t i = from / (is_list(s, level) ? s->pitch : (uint64_t)dim_at(s, level)->packed);
     return i < steps_at(s, level) ? i : steps_at(s, level) - 1;
 }

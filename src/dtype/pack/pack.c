@@ -37,7 +37,7 @@ static int open_device(int *gpu, const struct tutti_device **out)
     return TUTTI_OK;
 }
 
-static int room_of(const struct tutti_device *device, int gpu, size_t *room)
+static int pack_room(const struct tutti_device *device, int gpu, size_t *room)
 {
     *room = atomic_load_explicit(&rooms[gpu], memory_order_relaxed);
     if (*room)
@@ -56,7 +56,7 @@ int tutti_pack_prepare(int gpu, const struct tutti_plan *plan)
     size_t room;
     int status = open_device(&gpu, &device);
     if (status == TUTTI_OK)
-        status = room_of(device, gpu, &room);
+        status = pack_room(device, gpu, &room);
     if (status == TUTTI_OK)
         status = tutti_pack_channel_take(device, gpu, &channel);
     if (status != TUTTI_OK)
@@ -220,7 +220,7 @@ int tutti_pack_enqueue(struct tutti_stream *stream, int gpu, const struct tutti_
     size_t room;
     int status = open_device(&gpu, &device);
     if (status == TUTTI_OK)
-        status = room_of(device, gpu, &room);
+        status = pack_room(device, gpu, &room);
     if (status != TUTTI_OK)
         return status;
     struct tutti_parts *parts = tutti_parts_begin(device, stream, room);
@@ -318,7 +318,7 @@ static int launch_jobs(const struct tutti_device *device, int gpu, const struct 
 {
     struct tutti_pack_channel *channel;
     size_t room;
-    int status = room_of(device, gpu, &room);
+    int status = pack_room(device, gpu, &room);
     if (status == TUTTI_OK)
         status = tutti_pack_channel_take(device, gpu, &channel);
     if (status != TUTTI_OK)

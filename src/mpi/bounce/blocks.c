@@ -124,7 +124,7 @@ static int are_copied(const struct tutti_blocks *blocks, int first, int end)
 }
 
 /* 1 if no kernel may be launched now, or reaches the packed blocks. */
-static int by_copies(const struct tutti_blocks *blocks, int gpu)
+static int blocks_by_copies(const struct tutti_blocks *blocks, int gpu)
 {
     return blocks->scratch.ordinary || (tutti_gate_closed() && !tutti_pack_ready(gpu));
 }
@@ -190,7 +190,7 @@ static int blocks_move(struct tutti_blocks *blocks, enum tutti_direction directi
             status = TUTTI_ERR_UNAVAILABLE;
             continue;
         }
-        if (!blocks->stream && (!tutti_places_reached(&places) || by_copies(blocks, places.gpu))) {
+        if (!blocks->stream && (!tutti_places_reached(&places) || blocks_by_copies(blocks, places.gpu))) {
             status = move_slowly(block, direction, packed);
             continue;
         }

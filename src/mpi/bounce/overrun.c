@@ -26,7 +26,7 @@ static size_t overrun_whole_pages(size_t bytes)
     return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
-static struct head *head_of(void *memory)
+static struct head *overrun_head(void *memory)
 {
     return (struct head *)(void *)((char *)memory - PAGE);
 }
@@ -66,13 +66,13 @@ static void *overrun_map(size_t bytes)
 static void overrun_unmap(void *memory)
 {
     if (memory)
-        munmap(head_of(memory), head_of(memory)->mapped);
+        munmap(overrun_head(memory), overrun_head(memory)->mapped);
 }
 
 /* Frees the pages that an overrun has touched. */
 static void pages_trim(void *memory)
 {
-    char *behind = head_of(memory)->behind;
+    char *behind = overrun_head(memory)->behind;
     if (likely(!behind || memcmp(behind, untouched, sizeof untouched) == 0))
         return;
     madvise(behind, BEHIND, MADV_DONTNEED);
@@ -135,7 +135,7 @@ void *tutti_overrun_lend(size_t bytes)
         memory = overrun_map(bytes);
     }
     if (memory) {
-        madvise(head_of(memory), HUGE, MADV_NOHUGEPAGE); /* else the first page brings megabytes */
+        madvise(overrun_head(memory), HUGE, MADV_NOHUGEPAGE); /* else the first page brings megabytes */
         memcpy(memory + PAGE, untouched, sizeof untouched);
     }
     return memory;
@@ -143,7 +143,7 @@ void *tutti_overrun_lend(size_t bytes)
 
 void tutti_overrun_return(void *memory)
 {
-    if (memory && (memcmp((char *)memory + PAGE, untouched, sizeof untouched) != 0 || !kept_give(head_of(memory))))
+    if (memory && (memcmp((char *)memory + PAGE, untouched, sizeof untouched) != 0 || !kept_give(overrun_head(memory))))
         overrun_unmap(memory);
 }
 

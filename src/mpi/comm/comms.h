@@ -28,7 +28,7 @@ struct tutti_open_queue {
     struct tutti_comm *before, *behind;
 };
 struct tutti_lanes;
-struct tutti_landing;
+struct tutti_bounced_receive;
 struct tutti_over_nodes;
 struct tutti_comm {
     MPI_Comm handle;
@@ -51,8 +51,8 @@ struct tutti_comm {
     struct tutti_stream_proxy *proxy; /* with a stream, over several nodes; NULL otherwise */
     struct tutti_lanes *lanes;        /* of messages in its stream; NULL: there can be none, for this reason: */
     const char *no_lanes;
-    int lanes_settled;              /* 1: on no rank a kernel uses them any more */
-    struct tutti_landing *landings; /* receives into memory of the host, enqueue/landings.h; the lanes hold them */
+    int lanes_settled;                     /* 1: on no rank a kernel uses them any more */
+    struct tutti_bounced_receive *bounced; /* enqueue/bounced_receives.h; the lanes hold them */
     struct tutti_mpi_transport transport;
     struct tutti_comm *next;
 };

@@ -17,7 +17,7 @@ static const struct tutti_type_row *type_of(int type, int op)
     return NULL;
 }
 
-static const struct tutti_op_row *op_of(int op)
+static const struct tutti_op_row *stranded_op(int op)
 {
     for (int i = 0; i < TUTTI_OP_SLOTS; i++) {
         if (tutti_op_table[i].used && tutti_op_table[i].op == op)
@@ -58,7 +58,7 @@ static void stranded_make(const struct tutti_arrival *call, int ranks, const voi
 void tutti_comm_release(void *with, struct tutti_team *team, const struct tutti_arrival *call, uint64_t in_mpi)
 {
     const struct tutti_comm *comm = with;
-    const struct tutti_op_row *op = op_of(call->op);
+    const struct tutti_op_row *op = stranded_op(call->op);
     const struct tutti_type_row *type = op ? type_of(call->type, call->op) : NULL;
     const size_t size = tutti_type_size(call->type);
     void *in = calloc(call->count, size), *out = calloc(call->count, size);

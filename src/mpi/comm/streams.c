@@ -352,7 +352,7 @@ int tutti_comm_stream_close(struct tutti_comm *comm, int closing)
     comm->proxy = NULL;
     tutti_lanes_close(comm->lanes, !closing && idle, comm->lanes_settled);
     comm->lanes = NULL;
-    comm->landings = NULL;
+    comm->bounced = NULL;
     if (comm->team)
         tutti_team_unshare(comm->team);
     if (comm->stream) {

@@ -1,4 +1,4 @@
-#include "mpi/enqueue/landings.h"
+#include "mpi/enqueue/bounced_receives.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "p2p/lanes.h"
 
 /* The lanes end it. Those that no graph may call again are in the communicator's list, which only its calls use. */
-struct tutti_landing {
-    struct tutti_landing *next;
+struct tutti_bounced_receive {
+    struct tutti_bounced_receive *next;
     const struct tutti_lanes *lanes;
     struct tutti_bounce *pinned;
     void *to;
@@ -17,17 +17,17 @@ struct tutti_landing {
     atomic_int used; /* 1: the stream has not passed it */
 };
 
-static void landing_drop(void *memory)
+static void bounced_receive_drop(void *memory)
 {
-    struct tutti_landing *const landing = memory;
-    tutti_bounce_give(landing->pinned);
-    free(landing);
+    struct tutti_bounced_receive *const bounced = memory;
+    tutti_bounce_give(bounced->pinned);
+    free(bounced);
 }
 
 /* One that the stream does not use, with room enough. captured: it leaves the list. */
-static struct tutti_landing *landing_find(struct tutti_comm *comm, int captured, size_t bytes)
+static struct tutti_bounced_receive *bounced_receive_find(struct tutti_comm *comm, int captured, size_t bytes)
 {
-    struct tutti_landing **at = &comm->landings, *one;
+    struct tutti_bounced_receive **at = &comm->bounced, *one;
     while ((one = *at) != NULL && (one->pinned->room < bytes || atomic_load_explicit(&one->used, memory_order_acquire)))
         at = &one->next;
     if (one && captured)
@@ -35,12 +35,12 @@ static struct tutti_landing *landing_find(struct tutti_comm *comm, int captured,
     return one;
 }
 
-static struct tutti_landing *landing_new(struct tutti_comm *comm, int captured, size_t bytes)
+static struct tutti_bounced_receive *bounced_receive_new(struct tutti_comm *comm, int captured, size_t bytes)
 {
-    struct tutti_landing *const made = calloc(1, sizeof *made);
+    struct tutti_bounced_receive *const made = calloc(1, sizeof *made);
     if (made)
         made->pinned = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes);
-    if (!made || !made->pinned || tutti_lanes_keep(comm->lanes, landing_drop, made) != TUTTI_OK) {
+    if (!made || !made->pinned || tutti_lanes_keep(comm->lanes, bounced_receive_drop, made) != TUTTI_OK) {
         tutti_bounce_give(made ? made->pinned : NULL);
         free(made);
         return NULL;
@@ -48,43 +48,43 @@ static struct tutti_landing *landing_new(struct tutti_comm *comm, int captured, 
     made->lanes = comm->lanes;
     atomic_init(&made->used, 0);
     if (!captured) {
-        made->next = comm->landings;
-        comm->landings = made;
+        made->next = comm->bounced;
+        comm->bounced = made;
     }
     return made;
 }
 
-int tutti_landing_take(struct tutti_comm *comm, int captured, void *to, size_t most, struct tutti_landing **out,
-                       void **memory)
+int tutti_bounced_receive_take(struct tutti_comm *comm, int captured, void *to, size_t most,
+                               struct tutti_bounced_receive **out, void **memory)
 {
-    struct tutti_landing *landing = landing_find(comm, captured, most);
-    if (!landing && !(landing = landing_new(comm, captured, most)))
+    struct tutti_bounced_receive *bounced = bounced_receive_find(comm, captured, most);
+    if (!bounced && !(bounced = bounced_receive_new(comm, captured, most)))
         return TUTTI_ERR_MEMORY;
-    atomic_store_explicit(&landing->used, 1, memory_order_relaxed);
-    landing->to = to;
-    landing->most = most;
-    *out = landing;
-    *memory = landing->pinned->memory;
+    atomic_store_explicit(&bounced->used, 1, memory_order_relaxed);
+    bounced->to = to;
+    bounced->most = most;
+    *out = bounced;
+    *memory = bounced->pinned->memory;
     return TUTTI_OK;
 }
 
 /* On a thread of the device. A shorter message leaves the rest as it is. */
-static void landing_copy(void *with)
+static void bounced_receive_copy(void *with)
 {
-    struct tutti_landing *const landing = with;
-    const size_t bytes = tutti_lanes_reports(landing->lanes)[landing->op].bytes;
-    memcpy(landing->to, landing->pinned->memory, bytes < landing->most ? bytes : landing->most);
-    atomic_store_explicit(&landing->used, 0, memory_order_release);
+    struct tutti_bounced_receive *const bounced = with;
+    const size_t bytes = tutti_lanes_reports(bounced->lanes)[bounced->op].bytes;
+    memcpy(bounced->to, bounced->pinned->memory, bytes < bounced->most ? bytes : bounced->most);
+    atomic_store_explicit(&bounced->used, 0, memory_order_release);
 }
 
-int tutti_landing_enqueue(const struct tutti_comm *comm, struct tutti_landing *landing, int op)
+int tutti_bounced_receive_enqueue(const struct tutti_comm *comm, struct tutti_bounced_receive *bounced, int op)
 {
-    landing->op = op;
-    return tutti_door.device->stream.call(comm->stream->stream, landing_copy, landing);
+    bounced->op = op;
+    return tutti_door.device->stream.call(comm->stream->stream, bounced_receive_copy, bounced);
 }
 
-void tutti_landing_give(struct tutti_landing *landing)
+void tutti_bounced_receive_give(struct tutti_bounced_receive *bounced)
 {
-    if (landing)
-        atomic_store_explicit(&landing->used, 0, memory_order_release);
+    if (bounced)
+        atomic_store_explicit(&bounced->used, 0, memory_order_release);
 }

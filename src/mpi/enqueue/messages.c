@@ -6,7 +6,7 @@
 
 #include "core/log.h"
 #include "dtype/pack.h"
-#include "mpi/enqueue/landings.h"
+#include "mpi/enqueue/bounced_receives.h"
 #include "mpi/enqueue/requests.h"
 #include "mpi/enqueue/statuses.h"
 #include "mpi/message/endpoints.h"
@@ -114,9 +114,10 @@ static int message_pack(struct tutti_comm *comm, struct tutti_lane_message *mess
     if (packed->host && !message->send) {
         *why = "no reports of messages, which receives into memory of the host need";
         message->reports = 1;
-        return tutti_enqueue_can_report(comm) ? tutti_landing_take(comm, message->captured, message->buffer,
-                                                                   message->bytes, &packed->landing, &message->buffer)
-                                              : TUTTI_ERR_UNAVAILABLE;
+        return tutti_enqueue_can_report(comm)
+                   ? tutti_bounced_receive_take(comm, message->captured, message->buffer, message->bytes,
+                                                &packed->bounced, &message->buffer)
+                   : TUTTI_ERR_UNAVAILABLE;
     }
     *why = "elements with gaps, or in memory of the host, in a capture: make such a call once before, with as many "
            "elements";
@@ -151,7 +152,7 @@ static const char *message_way(const struct tutti_comm *comm, const struct tutti
                                const struct tutti_enqueued_packed *packed, int started)
 {
     if (packed->host)
-        return packed->landing ? "lanes, into memory of the host" : "lanes, from memory of the host";
+        return packed->bounced ? "lanes, into memory of the host" : "lanes, from memory of the host";
     if (packed->scratch)
         return "lanes, packed";
     if (message->peer == TUTTI_LANES_ANY || message->tag == TUTTI_LANES_ANY)
@@ -184,12 +185,12 @@ static int enqueue_put(const struct args *args, struct tutti_comm *comm, struct 
         started->packed = *packed; /* until the wait */
     else if (status == TUTTI_OK && packed->scratch && !args->send)
         status = move_packed(comm, TUTTI_UNPACK, packed);
-    else if (status == TUTTI_OK && packed->landing)
-        status = tutti_landing_enqueue(comm, packed->landing, 0);
+    else if (status == TUTTI_OK && packed->bounced)
+        status = tutti_bounced_receive_enqueue(comm, packed->bounced, 0);
     if (status != TUTTI_OK || !started)
         tutti_lanes_scratch_give(packed->scratch);
     if (status != TUTTI_OK)
-        tutti_landing_give(packed->landing);
+        tutti_bounced_receive_give(packed->bounced);
     if (status == TUTTI_OK) {
         tutti_count_made(args->name, message_way(comm, message, packed, started != NULL), message->bytes);
         return MPI_SUCCESS;
@@ -328,7 +329,7 @@ static int wait_some(const char *name, int count, MPI_Request requests[], struct
     for (int i = at; i < count; i++) {
         if (of[i] && of[i]->comm == comm && of[i]->op != 0)
             ops[n++] = of[i]->op;
-        reports |= of[i] && of[i]->comm == comm && of[i]->packed.landing;
+        reports |= of[i] && of[i]->comm == comm && of[i]->packed.bounced;
     }
     tutti_inside++;
     const int captured = tutti_lanes_captured(comm->lanes, comm->stream->stream);
@@ -338,8 +339,8 @@ static int wait_some(const char *name, int count, MPI_Request requests[], struct
     for (int i = at; i < count && status == TUTTI_OK; i++) {
         if (of[i] && of[i]->comm == comm && of[i]->packed.scratch && !of[i]->send)
             status = move_packed(comm, TUTTI_UNPACK, &of[i]->packed);
-        else if (of[i] && of[i]->comm == comm && of[i]->packed.landing)
-            status = tutti_landing_enqueue(comm, of[i]->packed.landing, of[i]->op);
+        else if (of[i] && of[i]->comm == comm && of[i]->packed.bounced)
+            status = tutti_bounced_receive_enqueue(comm, of[i]->packed.bounced, of[i]->op);
     }
     tutti_inside--;
     if (status != TUTTI_OK)

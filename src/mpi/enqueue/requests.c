@@ -64,7 +64,7 @@ void tutti_enqueued_leave(MPI_Comm comm)
         if (!entry->comm || entry->comm->handle != comm)
             continue;
         entry->comm = NULL;
-        entry->lost = !entry->send && (entry->packed.scratch || entry->packed.landing || entry->far);
+        entry->lost = !entry->send && (entry->packed.scratch || entry->packed.bounced || entry->far);
         entry->packed.scratch = NULL; /* the lanes free it */
     }
     pthread_mutex_unlock(&lock);

@@ -13,8 +13,8 @@
  * one run of bytes that kernels reach. */
 struct tutti_enqueued_packed {
     struct tutti_elements elements;
-    int host;                      /* 1: a run in memory that only the host reaches */
-    struct tutti_landing *landing; /* of a receive into such memory */
+    int host;                              /* 1: a run in memory that only the host reaches */
+    struct tutti_bounced_receive *bounced; /* of a receive into such memory */
     struct tutti_lanes_scratch *scratch;
     void *memory;
     size_t bytes;

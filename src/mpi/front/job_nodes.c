@@ -74,7 +74,7 @@ static int write_ranks(const int ranks[], int n, char text[TEXT])
 }
 
 /* Marks them; the number that were not known before. */
-static int read_ranks(const char *text, char known[], int size)
+static int nodes_read_ranks(const char *text, char known[], int size)
 {
     int first, step, count, length, fresh = 0;
     for (; sscanf(text, "%d+%d*%d,%n", &first, &step, &count, &length) == 3; text += length) {
@@ -93,12 +93,12 @@ static int read_ranks(const char *text, char known[], int size)
 static int job_nodes_find_all(const char *job, const char *own, int size)
 {
     char *known = calloc((size_t)size, 1);
-    int found = known ? read_ranks(own, known, size) : 0, lowest = 0, missing = known ? -1 : 0;
+    int found = known ? nodes_read_ranks(own, known, size) : 0, lowest = 0, missing = known ? -1 : 0;
     while (missing < 0 && found < size) {
         while (known[lowest])
             lowest++;
         const char *text = job_nodes_lookup(job, "ranks", lowest, tutti_settings()->stall_seconds);
-        const int fresh = text ? read_ranks(text, known, size) : 0;
+        const int fresh = text ? nodes_read_ranks(text, known, size) : 0;
         found += fresh;
         if (fresh == 0 || !known[lowest])
             missing = lowest;

@@ -202,7 +202,7 @@ static int names_own_look(struct dl_phdr_info *info, size_t size, void *with)
 }
 
 /* Offset among the entries of the name that the symbol is of, or -1. */
-static ptrdiff_t entry_of(const struct own *own, const ElfW(Sym) * symbol)
+static ptrdiff_t own_entry_of(const struct own *own, const ElfW(Sym) * symbol)
 {
     const uintptr_t at = own->tables.base + symbol->st_value, entries = (uintptr_t)tutti_stub_entries,
                     resolvers = (uintptr_t)tutti_stub_resolvers;
@@ -213,7 +213,7 @@ static ptrdiff_t entry_of(const struct own *own, const ElfW(Sym) * symbol)
     return at >= resolvers && at < resolvers + CALLS * CALL ? (ptrdiff_t)(at - resolvers) : -1;
 }
 
-static uintptr_t entry_at(int call, int profiling)
+static uintptr_t own_entry_at(int call, int profiling)
 {
     return (uintptr_t)tutti_stub_entries + (uintptr_t)(call * CALL + profiling * ENTRY);
 }
@@ -229,7 +229,7 @@ static void change_symbols(const struct own *own, int ask)
     if (mprotect(begin, to - from, PROT_READ | PROT_WRITE) != 0)
         return;
     for (uint32_t i = 0; i < n; i++) {
-        const ptrdiff_t entry = entry_of(own, &symbols[i]);
+        const ptrdiff_t entry = own_entry_of(own, &symbols[i]);
         if (entry < 0 || (!ask && !hidden[entry / CALL]))
             continue;
         if (!ask) {
@@ -286,7 +286,7 @@ static int names_weak_look(struct dl_phdr_info *info, size_t size, void *with)
             if (symbol == tables.symbols || symbol->st_shndx != SHN_UNDEF || ELF64_ST_BIND(symbol->st_info) != STB_WEAK)
                 continue;
             const int call = call_of(tables.text + symbol->st_name, &profiling);
-            if (call >= 0 && hidden[call] && *slot == entry_at(call, profiling))
+            if (call >= 0 && hidden[call] && *slot == own_entry_at(call, profiling))
                 write_word(&tables, slot, 0);
         }
     }

@@ -166,7 +166,7 @@ struct connecting {
     int n, gpu;
 };
 
-static int is_settled(void *with)
+static int scratch_is_settled(void *with)
 {
     const struct connecting *c = with;
     tutti_endpoint_poll(tutti_endpoint);
@@ -193,8 +193,10 @@ void tutti_endpoints_connect(struct tutti_team *team, int gpu)
         c.peer[r] = tutti_team_peer(team, r);
     /* A rank must not find that a peer offers no scratch while that peer still allocates it: it would leave, and the
      * peer would wait for it. */
-    tutti_progress_wait(&(const struct tutti_wait){
-        .done = is_settled, .with = &c, .what = "in MPIX_Stream_comm_create, for scratch of its own", .watched = 1});
+    tutti_progress_wait(&(const struct tutti_wait){.done = scratch_is_settled,
+                                                   .with = &c,
+                                                   .what = "in MPIX_Stream_comm_create, for scratch of its own",
+                                                   .watched = 1});
     if (tutti_team_vote(team, 1, &all) != TUTTI_OK)
         return;
     tutti_progress_wait(&(const struct tutti_wait){.done = is_connected,

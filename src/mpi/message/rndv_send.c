@@ -55,7 +55,7 @@ static struct tutti_send_request *give_up(struct tutti_send_request *sent)
 }
 
 /* The same with its request, a receive that nothing has completed. */
-static struct tutti_send_request *take_back(struct tutti_send_request *sent, int with_request)
+static struct tutti_send_request *rndv_take_back(struct tutti_send_request *sent, int with_request)
 {
     if (with_request) {
         tutti_self_complete(sent->tag);
@@ -191,7 +191,7 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
         tutti_trace(TUTTI_TRACE_POSTED, bytes);
         return sent;
     }
-    return take_back(sent, with_request);
+    return rndv_take_back(sent, with_request);
 }
 
 /* Sends the RTS. On failure the rendezvous is withdrawn. */
@@ -251,7 +251,7 @@ int tutti_rndv_isend(const struct tutti_message *message, const struct tutti_mem
         return 0;
     *code = rts_send(sent);
     if (*code != MPI_SUCCESS) {
-        take_back(sent, 1);
+        rndv_take_back(sent, 1);
         return 1;
     }
     tutti_send_list(sent);

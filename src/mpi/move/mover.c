@@ -184,7 +184,7 @@ static int mover_call(struct tutti_mover *x, const char **how)
     TUTTI_INSIDE();
     const int able = tutti_mover_describe(x, tutti_p2p.transport);
     const struct tutti_call call = {
-        .collective = x->call->collective, .root = x->call->root, .patient = 1, .move = able ? &x->move : NULL};
+        .collective = x->call->collective, .root = x->call->root, .may_open_later = 1, .move = able ? &x->move : NULL};
     return tutti_move_run(x->team, &call, how);
 }
 

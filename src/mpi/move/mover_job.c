@@ -30,7 +30,7 @@ struct tutti_mover_job *tutti_mover_job_open(const struct tutti_collective_args 
         return NULL;
     tutti_deferred_over(&job->transport, tutti_p2p.transport);
     tutti_mover_begin(&job->mover, call, nonblocking, 1);
-    job->call = (struct tutti_call){.collective = call->collective, .root = call->root, .patient = 1};
+    job->call = (struct tutti_call){.collective = call->collective, .root = call->root, .may_open_later = 1};
     job->job = (struct tutti_move_job){.team = nonblocking, .call = &job->call};
     if (tutti_mover_describe(&job->mover, &job->transport.base))
         job->call.move = &job->mover.move;

@@ -103,7 +103,7 @@ static int agreement_fails(struct tutti_comm *comm, const char *name, int status
     return comm->over_nodes->failed = status;
 }
 
-static int is_made(void *with)
+static int over_nodes_is_made(void *with)
 {
     struct tutti_comm *comm = with;
     return tutti_comm_hierarchy(comm) || !comm->hierarchy_opening;
@@ -160,7 +160,7 @@ int tutti_over_nodes_agree(struct tutti_comm *comm, const struct tutti_call *cal
         return agreement_fails(comm, name, status);
     if (!after_agreement(comm, call))
         return 0;
-    wait.done = is_made;
+    wait.done = over_nodes_is_made;
     wait.what = "for the ranks of a communicator over several nodes";
     status = tutti_progress_wait(&wait);
     return status != TUTTI_OK ? status : after_opening(comm, call);
@@ -279,7 +279,7 @@ static int over_nodes_decide(struct tutti_comm *comm, const struct tutti_call *c
             return -1;
         over->at = TUTTI_OVER_NODES_OPENS;
     }
-    if (!is_made(comm)) {
+    if (!over_nodes_is_made(comm)) {
         *status = over_nodes_look_at_time(comm, call, over, name);
         return *status != TUTTI_OK;
     }

@@ -32,7 +32,7 @@ void tutti_queue_nodes_open(const struct tutti_persistent_messages *how, struct 
     tags.first = tutti_transport_tags(transport, tags.count);
 }
 
-static int tag_take(void)
+static int nodes_tag_take(void)
 {
     for (int i = 0; tags.first >= 0 && i < tags.count; i++) {
         if (tags.used[i])
@@ -81,7 +81,7 @@ int tutti_queue_nodes_take(struct tutti_mpix_request *request)
         return nodes_wrong(request, MPI_ERR_NO_MEM, "no memory for a matched request");
     request->nodes = nodes;
     nodes->peer = nodes_peer(request);
-    nodes->tag = request->send ? -1 : tag_take();
+    nodes->tag = request->send ? -1 : nodes_tag_take();
     if (!request->send && nodes->tag < 0)
         return nodes_wrong(request, MPI_ERR_OTHER, "too many receives from other nodes are matched");
     const struct tutti_stream_message message = {.name = request->send ? "MPIX_Send_init" : "MPIX_Recv_init",

@@ -108,7 +108,7 @@ static enum tutti_reading read_team(const struct tutti_reduction_args *args, str
         .kind = TUTTI_ARRIVAL_HOST,
         .gpu = -1,
         .host_ok = type->host_ok,
-        .patient = 1,
+        .may_open_later = 1,
     };
     if (collective == TUTTI_COLLECTIVE_REDUCE_SCATTER && (status = read_counts(args, out)) != TUTTI_OK) {
         out->status = status;

@@ -24,7 +24,7 @@ static int persistent_is_over(void *with)
     return atomic_load_explicit(&call->over, memory_order_acquire);
 }
 
-static void persistent_close(struct tutti_persistent_message *message)
+static void stream_persistent_close(struct tutti_persistent_message *message)
 {
     if (!message)
         return;
@@ -60,7 +60,7 @@ static int persistent_open(struct tutti_node *node, int gpu, MPI_Comm comm, cons
     status = made->call ? tutti_proxy_message_new(made->call, args) : TUTTI_ERR_MEMORY;
     tutti_deferred_free_hold(node);
     if (status != TUTTI_OK) {
-        persistent_close(made);
+        stream_persistent_close(made);
         return status;
     }
     made->call->message->persistent = 1;
@@ -85,7 +85,7 @@ static int persistent_put(struct tutti_persistent_message *message, int status)
     return status;
 }
 
-static int persistent_start(struct tutti_persistent_message *message, struct tutti_stream *stream)
+static int stream_persistent_start(struct tutti_persistent_message *message, struct tutti_stream *stream)
 {
     struct proxy *const proxy = &message->proxy;
     struct proxy_call *const call = message->call;
@@ -116,7 +116,7 @@ static int persistent_wait(struct tutti_persistent_message *message, struct tutt
 
 const struct tutti_persistent_messages tutti_persistent_messages = {.open = persistent_open,
                                                                     .match = persistent_match,
-                                                                    .start = persistent_start,
+                                                                    .start = stream_persistent_start,
                                                                     .wait = persistent_wait,
                                                                     .fault = persistent_fault,
-                                                                    .close = persistent_close};
+                                                                    .close = stream_persistent_close};

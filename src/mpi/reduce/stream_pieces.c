@@ -143,7 +143,7 @@ struct putting {
     int status; /* the first failure, after which nothing is put */
 };
 
-static struct tutti_piece_slot *slot_of(const struct putting *p, size_t k)
+static struct tutti_piece_slot *pieces_slot(const struct putting *p, size_t k)
 {
     return &p->all->slot[k % TUTTI_STREAM_PIECES];
 }
@@ -173,9 +173,9 @@ static void put_in(struct putting *p, size_t k)
     const size_t at = k * r->each;
     if (k >= r->pieces)
         return;
-    put_copy(p, slot_of(p, k)->piece.in, (const char *)r->call.in + at * r->size,
+    put_copy(p, pieces_slot(p, k)->piece.in, (const char *)r->call.in + at * r->size,
              tutti_stream_piece_count(r, at) * r->size);
-    put_post(p, &slot_of(p, k)->round[0]);
+    put_post(p, &pieces_slot(p, k)->round[0]);
 }
 
 /* 1 if this rank's contribution may be read where the program has it: no result is stored there before. */
@@ -190,7 +190,7 @@ static int reads_own(const struct tutti_stream_reduction *r)
 static void put_combine(struct putting *p, size_t k)
 {
     const struct tutti_stream_reduction *const r = p->all->of;
-    struct tutti_stream_piece piece = slot_of(p, k)->piece; /* the server's thread uses the slot's */
+    struct tutti_stream_piece piece = pieces_slot(p, k)->piece; /* the server's thread uses the slot's */
     piece.at = k * r->each;
     const struct tutti_result mine = tutti_stream_piece_of(r, piece.at, r->me);
     const size_t first = piece.at + mine.begin;
@@ -198,11 +198,11 @@ static void put_combine(struct putting *p, size_t k)
     char *const out = r->two           ? piece.out + mine.begin * r->size
                       : mine.count > 0 ? (char *)r->call.out + (first - r->result[r->me].begin) * r->size
                                        : NULL;
-    put_wait(p, &slot_of(p, k)->round[0]);
+    put_wait(p, &pieces_slot(p, k)->round[0]);
     if (p->status == TUTTI_OK)
         p->status = tutti_stream_piece_combine(&piece, own, out, p->stream);
     if (r->two)
-        put_post(p, &slot_of(p, k)->round[1]);
+        put_post(p, &pieces_slot(p, k)->round[1]);
 }
 
 /* The results of all ranks, of piece k. */
@@ -210,8 +210,8 @@ static void put_out(struct putting *p, size_t k)
 {
     const struct tutti_stream_reduction *const r = p->all->of;
     const size_t at = k * r->each;
-    put_wait(p, &slot_of(p, k)->round[1]);
-    put_copy(p, (char *)r->call.out + at * r->size, slot_of(p, k)->piece.out,
+    put_wait(p, &pieces_slot(p, k)->round[1]);
+    put_copy(p, (char *)r->call.out + at * r->size, pieces_slot(p, k)->piece.out,
              tutti_stream_piece_count(r, at) * r->size);
 }
 

@@ -1,6 +1,10 @@
 /* Large reductions in stream order over several nodes, in pieces: while the host exchanges some, the stream copies
  * others to host memory, and kernels in it combine what has arrived and store the result. In between the stream
- * notifies the host without waiting, and waits for the end of a piece's exchange (ring/host_step.h). */
+ * notifies the host without waiting, and waits for the end of a piece's exchange (ring/host_step.h).
+ *
+ * Beside coll/hier/wire.h, where the host starts each copy and combination when the messages before it have arrived:
+ * here all of them are in the stream before the call returns, and a graph can hold them. The host only starts and tests
+ * the collectives of the MPI that exchange the pieces. */
 #ifndef TUTTI_MPI_STREAM_PIECES_H
 #define TUTTI_MPI_STREAM_PIECES_H
 

@@ -88,7 +88,7 @@ static int proxy_prepare_once(int gpu)
     return TUTTI_OK;
 }
 
-static int is_made(void *with)
+static int proxy_is_made(void *with)
 {
     struct tutti_comm *const comm = with;
     return tutti_comm_hierarchy(comm) || !comm->hierarchy_opening;
@@ -103,7 +103,7 @@ static int proxy_find_nodes(struct proxy *proxy)
         return TUTTI_ERR_MEMORY;
     tutti_comm_hierarchy_begin(own);
     const int status = tutti_progress_wait(&(const struct tutti_wait){
-        .done = is_made, .with = own, .what = "in MPIX_Stream_comm_create, for the ranks of several nodes"});
+        .done = proxy_is_made, .with = own, .what = "in MPIX_Stream_comm_create, for the ranks of several nodes"});
     const struct tutti_settings *const settings = tutti_settings();
     struct tutti_transport *const transport = &own->transport.base;
     int64_t words[2] = {(int64_t)settings->nodes_piece_kb << 10, -(settings->order == TUTTI_SET_ORDER_RANKS)};

@@ -2,7 +2,7 @@
 #include "mpi/request/request.h"
 #include "mpi/request/unwatched.h"
 
-static struct tutti_request *entry_of(const MPI_Request *request)
+static struct tutti_request *control_entry(const MPI_Request *request)
 {
     return tutti_requests_none() || tutti_inside || !request ? NULL : tutti_request_see(*request);
 }
@@ -34,7 +34,7 @@ static int control_start(struct tutti_request *top, MPI_Request *request)
  * old handle is free at once, so the chain is not in the table meanwhile. */
 int tutti_door_MPI_Start(MPI_Request *request)
 {
-    struct tutti_request *top = entry_of(request);
+    struct tutti_request *top = control_entry(request);
     if (likely(!top || !tutti_request_lives(top)))
         return tutti_next.MPI_Start(request);
     if (!(top = tutti_request_take(*request))) /* another thread has it, which the standard does not allow */
@@ -66,7 +66,7 @@ int tutti_door_MPI_Startall(int count, MPI_Request array_of_requests[])
 
 int tutti_door_MPI_Cancel(MPI_Request *request)
 {
-    for (struct tutti_request *entry = entry_of(request); entry; entry = entry->under) {
+    for (struct tutti_request *entry = control_entry(request); entry; entry = entry->under) {
         if (entry->kind->cancel)
             return entry->kind->cancel(entry, request);
     }

@@ -16,7 +16,7 @@ extern const struct tutti_call_requests tutti_no_call_requests;
 /* Polls all open steps, and the operations that these requests wait for. */
 void tutti_call_requests_poll(const struct tutti_call_requests *mine);
 
-/* The MPI's own calls, patiently. MPI codes. */
+/* The MPI's own calls, which poll meanwhile. MPI codes. */
 int tutti_progressing_wait(const struct tutti_call_requests *mine, MPI_Request *request, MPI_Status *status);
 /* *unreturned: 1 if a request has failed and the MPI returns no error from a call whose error handler has returned:
  * the code is nevertheless MPI_ERR_IN_STATUS. */

@@ -40,7 +40,7 @@ static unsigned batch_items(const struct tutti_mapped_batch *batch, struct tutti
 
 /* The window's mutex is held, and the words of all targets. The end of a launch of one block is seen in pinned memory.
  */
-static int batch_launch(struct tutti_mapped *mapped)
+static int mapped_batch_launch(struct tutti_mapped *mapped)
 {
     struct tutti_mapped_batch *batch = &mapped->batch;
     const int status = tutti_mapped_words_open(mapped);
@@ -76,7 +76,7 @@ static int batch_run(struct tutti_mapped *mapped)
     }
     if (status == TUTTI_OK && batch->n > 0) {
         pthread_mutex_lock(&mapped->mutex);
-        status = batch_launch(mapped);
+        status = mapped_batch_launch(mapped);
         pthread_mutex_unlock(&mapped->mutex);
     }
     for (int t = batch_target(batch, -1); t >= 0 && t <= taken; t = batch_target(batch, t))

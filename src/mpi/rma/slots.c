@@ -23,7 +23,7 @@ const _Atomic uint32_t *_Atomic tutti_windows_foreign = &none_foreign;
 static pthread_mutex_t slots_lock = PTHREAD_MUTEX_INITIALIZER; /* of this rank's */
 static unsigned slots_taken;
 
-static struct head *head_of(int peer)
+static struct head *slots_head(int peer)
 {
     return tutti_pair_words(tutti_door.node, peer);
 }
@@ -50,7 +50,7 @@ struct tutti_mapped_slot *tutti_mapped_slot_take(uint64_t window)
     const int own = tutti_node_rank(tutti_door.node);
     const size_t slots = (TUTTI_WINDOW_WORDS - HEAD) / slot_bytes();
     struct tutti_mapped_slot *slot = NULL;
-    struct head *head = head_of(own);
+    struct head *head = slots_head(own);
     pthread_mutex_lock(&slots_lock);
     for (size_t i = 0; i < slots && !slot; i++) {
         struct tutti_mapped_slot *free = slot_at(own, i);
@@ -74,7 +74,7 @@ struct tutti_mapped_slot *tutti_mapped_slot_take(uint64_t window)
 
 void tutti_mapped_slot_refuse(uint64_t window)
 {
-    struct head *head = head_of(tutti_node_rank(tutti_door.node));
+    struct head *head = slots_head(tutti_node_rank(tutti_door.node));
     pthread_mutex_lock(&slots_lock);
     const uint32_t i = atomic_load(&head->refusals);
     atomic_store(&head->refused[i % REFUSED], window);
@@ -100,7 +100,7 @@ int tutti_mapped_slot_find(int peer, uint64_t window, const struct tutti_mapped_
                            struct tutti_mapped_slot **out)
 {
     const int own = tutti_node_rank(tutti_door.node);
-    struct head *head = head_of(peer);
+    struct head *head = slots_head(peer);
     const size_t used = atomic_load(&head->used),
                  first = (size_t)((const char *)hint - (const char *)slot_at(own, 0)) / slot_bytes();
     for (size_t i = 0; i < used; i++) {
@@ -132,5 +132,5 @@ void *tutti_mapped_box_memory(int peer)
 
 void tutti_mapped_announce(int peer)
 {
-    atomic_store(&head_of(peer)->foreign, 1);
+    atomic_store(&slots_head(peer)->foreign, 1);
 }

@@ -158,7 +158,7 @@ static struct tutti_layout *datatypes_make(MPI_Datatype type)
     return layout;
 }
 
-static struct tutti_layout **slot_of(MPI_Datatype type)
+static struct tutti_layout **layout_slot(MPI_Datatype type)
 {
     size_t i = tutti_hash((uint64_t)(uintptr_t)type, TUTTI_TYPE_SLOTS);
     for (size_t n = 0; n < TUTTI_TYPE_SLOTS; n++, i = (i + 1) & (TUTTI_TYPE_SLOTS - 1)) {
@@ -183,7 +183,7 @@ static struct tutti_layout *make_once(MPI_Datatype type)
 {
     struct tutti_layout **slot = NULL, *layout;
     if (tutti_type_predefined(type)) {
-        if (!(slot = slot_of(type)) || *slot)
+        if (!(slot = layout_slot(type)) || *slot)
             return slot ? *slot : NULL;
     } else if ((layout = by_attribute(type)) != NULL) {
         return layout;
@@ -208,7 +208,7 @@ static struct tutti_layout *make_once(MPI_Datatype type)
 
 struct tutti_layout *tutti_layout_of(MPI_Datatype type)
 {
-    struct tutti_layout **slot = slot_of(type), *layout = slot ? __atomic_load_n(slot, __ATOMIC_ACQUIRE) : NULL;
+    struct tutti_layout **slot = layout_slot(type), *layout = slot ? __atomic_load_n(slot, __ATOMIC_ACQUIRE) : NULL;
     if (layout)
         return layout;
     if (keyval == MPI_KEYVAL_INVALID || type == tutti_handles.no_type)

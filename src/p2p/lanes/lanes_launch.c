@@ -35,7 +35,7 @@ size_t tutti_lanes_blocks(size_t bytes, int lane)
     return bytes == 0 ? 1 : (bytes + chunk - 1) / chunk;
 }
 
-static unsigned blocks_of(const struct tutti_lanes *lanes, size_t wanted, unsigned most)
+static unsigned launch_blocks(const struct tutti_lanes *lanes, size_t wanted, unsigned most)
 {
     most = lanes->team->blocks < most ? lanes->team->blocks : most;
     return wanted < most ? (unsigned)wanted : most;
@@ -44,15 +44,15 @@ static unsigned blocks_of(const struct tutti_lanes *lanes, size_t wanted, unsign
 unsigned tutti_lanes_blocks_direct(const struct tutti_lanes *lanes, size_t bytes, unsigned lane)
 {
     const int set = tutti_settings()->blocks;
-    return blocks_of(lanes, tutti_lanes_blocks(bytes << TUTTI_LANE_SHIFT_OF(lane, bytes), (int)lane),
-                     lane != 0 ? BLOCKS_MOST
-                     : set > 0 ? (unsigned)set
-                               : BLOCKS_LONG);
+    return launch_blocks(lanes, tutti_lanes_blocks(bytes << TUTTI_LANE_SHIFT_OF(lane, bytes), (int)lane),
+                         lane != 0 ? BLOCKS_MOST
+                         : set > 0 ? (unsigned)set
+                                   : BLOCKS_LONG);
 }
 
 unsigned tutti_lanes_blocks_most(const struct tutti_lanes *lanes, size_t wanted)
 {
-    return blocks_of(lanes, wanted, wanted > 2 * BLOCKS_MOST ? BLOCKS_LONG : BLOCKS_MOST);
+    return launch_blocks(lanes, wanted, wanted > 2 * BLOCKS_MOST ? BLOCKS_LONG : BLOCKS_MOST);
 }
 
 void tutti_lanes_start_moves(const struct tutti_lanes *lanes, struct tutti_lane_args *args, uint64_t bytes,

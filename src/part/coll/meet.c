@@ -15,7 +15,7 @@ enum {
     LABEL = 1 << 20, /* of offers; those of votes have the next one. Blocks of reductions have 0 */
     SLICE = 32 << 10,
     SLICES_MOST = 128,
-    PATIENCE_MS = 2000 /* for mappings */
+    TIMEOUT_MS = 2000 /* for mappings */
 };
 
 _Static_assert((int)TSHMEM_INT32 == (int)TUTTI_TYPE_I32 && (int)TSHMEM_UINT64 == (int)TUTTI_TYPE_U64 &&
@@ -25,7 +25,7 @@ _Static_assert((int)TSHMEM_INT32 == (int)TUTTI_TYPE_I32 && (int)TSHMEM_UINT64 ==
 /* ---- requests ---- */
 
 /* The operator's number in kernels; -1: kernels of programs do not know it. */
-static int op_of(const struct tutti_pcoll *p)
+static int meet_op(const struct tutti_pcoll *p)
 {
     static const int ops[TUTTI_OPS] = {
         [TUTTI_OP_SUM] = 1 + TSHMEM_OP_SUM, [TUTTI_OP_PROD] = 1 + TSHMEM_OP_PROD, [TUTTI_OP_MIN] = 1 + TSHMEM_OP_MIN,
@@ -43,7 +43,7 @@ static int can_meet(const struct tutti_pcoll *p)
     const struct tutti_pcoll_args *args = &p->args;
     const struct tutti_pcoll_block *block = args->in_place ? args->recv.block : args->send.block;
     if ((args->kind != TUTTI_PCOLL_ALLREDUCE && args->kind != TUTTI_PCOLL_REDUCE) || args->size < 2 ||
-        args->size > TUTTI_MEET_RANKS || op_of(p) < 0 || p->partitions < 1 || block->count < 1 || !block->in_order ||
+        args->size > TUTTI_MEET_RANKS || meet_op(p) < 0 || p->partitions < 1 || block->count < 1 || !block->in_order ||
         (!block->solid && block->count > 1) || p->groups != 1 || !tutti_part_engine.worker.endpoint)
         return 0;
     for (int r = 0; r < args->size; r++) {
@@ -115,7 +115,7 @@ static void mappings_drop(struct tutti_pcoll *p)
     }
 }
 
-static void stream_drop(struct tutti_meeting *m)
+static void meet_stream_drop(struct tutti_meeting *m)
 {
     const struct tutti_device *device = tutti_device();
     if (m->stream && device && device->active() && m->memory && m->memory->life == tutti_gpu_life(m->memory->gpu))
@@ -128,7 +128,7 @@ void tutti_pcoll_meet_free(struct tutti_pcoll *p)
     struct tutti_meeting *m = p->meeting;
     if (!m)
         return;
-    stream_drop(m);
+    meet_stream_drop(m);
     if (!m->broken) {
         mappings_drop(p);
         tutti_meet_memory_give(m->memory);
@@ -179,7 +179,7 @@ static int resources_take(struct tutti_pcoll *p)
     const struct tutti_device *device = tutti_device();
     const int gpu = m->in.gpu;
     if (m->memory && (m->memory->gpu != gpu || m->memory->life != tutti_gpu_life(gpu))) {
-        stream_drop(m);
+        meet_stream_drop(m);
         tutti_meet_memory_give(m->memory);
         m->memory = NULL;
     }
@@ -227,7 +227,7 @@ static int offer_fill(struct tutti_pcoll *p)
     mine->gpu = m->in.gpu;
     mine->marks = m->marks;
     mine->type = p->args.type;
-    mine->op = op_of(p);
+    mine->op = meet_op(p);
     mine->partitions = p->partitions;
     mine->slices = m->view.slices;
     mine->bytes = m->view.bytes;
@@ -372,7 +372,7 @@ static void offers_take(struct tutti_pcoll *p)
     m->since = m->since ? m->since : now;
     for (int r = 0; r < p->args.size; r++) {
         const enum tutti_reaching there = r == p->args.rank ? TUTTI_REACHED : rank_reach(p, r);
-        if (there == TUTTI_REACH_LATER && now - m->since < PATIENCE_MS * UINT64_C(1000000))
+        if (there == TUTTI_REACH_LATER && now - m->since < TIMEOUT_MS * UINT64_C(1000000))
             return;
         if (there != TUTTI_REACHED) {
             vote(p, "a rank's memory could not be mapped");

@@ -25,7 +25,7 @@ struct tutti_pcoll_prequest {
     int waits;                  /* 1: a round is open, whose kernels may wait for this process */
 };
 
-static void prequest_free(struct tutti_pcoll_prequest *q)
+static void pcoll_prequest_free(struct tutti_pcoll_prequest *q)
 {
     if (q) {
         tutti_bounce_give(q->words);
@@ -50,7 +50,7 @@ static struct tutti_pcoll_prequest *prequest_make(const struct tutti_pcoll *p)
     q->here = tutti_bounce_take(&tutti_bounce_device, q->gpu, sizeof q->shown);
     if (!q->words || !q->taken || !q->here ||
         tutti_device()->memory.copy_now(q->here->memory, &q->shown, sizeof q->shown) != TUTTI_OK) {
-        prequest_free(q);
+        pcoll_prequest_free(q);
         return NULL;
     }
     struct words *const words = q->words->memory;
@@ -109,7 +109,7 @@ static void round_show(struct tutti_pcoll *p)
     view_show(p, seen.view);
 }
 
-static void prequest_join(struct tutti_pcoll *p, struct tutti_pcoll_prequest *q)
+static void pcoll_prequest_join(struct tutti_pcoll *p, struct tutti_pcoll_prequest *q)
 {
     p->prequest = q;
     if (!atomic_load_explicit(&p->active, memory_order_relaxed)) {
@@ -193,7 +193,7 @@ void tutti_pcoll_prequest_ended(struct tutti_pcoll *p)
 
 static void prequest_drop(struct tutti_pcoll *p)
 {
-    prequest_free(p->prequest);
+    pcoll_prequest_free(p->prequest);
     p->prequest = NULL;
 }
 
@@ -207,13 +207,13 @@ int tutti_pcoll_prequest_new(struct tutti_pcoll *p, struct tutti_prequest *out)
     pthread_mutex_lock(&tutti_pcoll_lock);
     const int first = !p->prequest;
     if (first) {
-        prequest_join(p, made);
+        pcoll_prequest_join(p, made);
         *out = made->view;
     }
     pthread_mutex_unlock(&tutti_pcoll_lock);
     if (first)
         return TUTTI_OK;
-    prequest_free(made);
+    pcoll_prequest_free(made);
     return TUTTI_ERR_ARGUMENT;
 }
 

@@ -65,7 +65,8 @@ static int by_ring(struct tutti_shmem *space, const struct blocks *b, void *stre
 }
 
 /* to, from: as mapped here. */
-static int by_copies(struct tutti_shmem *space, const struct blocks *b, char *to, const char *from, void *handle)
+static int elements_by_copies(struct tutti_shmem *space, const struct blocks *b, char *to, const char *from,
+                              void *handle)
 {
     const ptrdiff_t step = (ptrdiff_t)b->bytes;
     struct tutti_stream *stream = tutti_shmem_stream_wrap(space, handle, b->name);
@@ -93,7 +94,7 @@ static int elements_move_blocks(struct tutti_shmem *space, const struct blocks *
     if (tutti_shmem_is_far(at))
         return by_ring(space, b, stream);
     if (!tutti_shmem_stream_reaches(space, own))
-        return b->get ? by_copies(space, b, own, at, stream) : by_copies(space, b, at, own, stream);
+        return b->get ? elements_by_copies(space, b, own, at, stream) : elements_by_copies(space, b, at, own, stream);
     struct tutti_shmem_streamed call = {.args = {.dest = b->get ? NULL : b->dest,
                                                  .source = b->get ? b->source : NULL,
                                                  .own[TUTTI_SHMEM_OWN_BLOCKS] = {own, here},

@@ -88,7 +88,7 @@ int tutti_wire_open(struct tutti_transport *transport, const unsigned char *far,
 }
 
 /* Cancels the receives; 1 once the transport has released all buffers. */
-static int take_back(struct tutti_shmem_wire *wire)
+static int wire_take_back(struct tutti_shmem_wire *wire)
 {
     int free_to_go = !wire->sending && !wire->begun;
     for (int i = 0; i < RECEIVES; i++) {
@@ -120,7 +120,7 @@ void tutti_wire_close(struct tutti_shmem_wire *wire)
         wire->spare = op->next;
         free(op);
     }
-    if (!take_back(wire)) { /* the transport may still use them: kept to the end of the process */
+    if (!wire_take_back(wire)) { /* the transport may still use them: kept to the end of the process */
         wire->next = atomic_load(&lost);
         while (!atomic_compare_exchange_weak(&lost, &wire->next, wire))
             ;

@@ -249,7 +249,7 @@ static void burst(void)
 
 static void basics(void)
 {
-    messages_landing(&m);
+    messages_into_host(&m);
     burst();
     ping_pong();
     MPI_Barrier(MPI_COMM_WORLD);

@@ -29,7 +29,7 @@ int messages_status(const MPI_Status *status, int source, int tag, int bytes);
 /* What is refused. */
 void messages_errors(struct messages *m);
 /* Receives into memory of the host. */
-void messages_landing(struct messages *m);
+void messages_into_host(struct messages *m);
 /* Collective. So many random programs. */
 void messages_programs(struct messages *m, long programs);
 /* Collective. So many random programs of receives from any source or with any tag. */

@@ -314,7 +314,7 @@ void messages_programs(struct messages *m, long programs)
 }
 
 /* A receive into memory of the host returns before its message is sent. Once more with the same memory, shorter. */
-void messages_landing(struct messages *m)
+void messages_into_host(struct messages *m)
 {
     enum { MOST_BYTES = 100000 };
     static unsigned char host[MOST_BYTES], want[MOST_BYTES];

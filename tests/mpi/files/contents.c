@@ -2,7 +2,7 @@
  * device, pinned and managed, with gaps. What the file and all memory must hold is worked out by the model
  * (contents.h). The file itself is read by the system's calls, not by the MPI. usage: contents [PROGRAMS [FOLDER]]
  *
- * In the environment: TUTTI_TEST_SEED, TUTTI_TEST_FIRST, TUTTI_TEST_ONLY, TUTTI_TEST_PATIENCE as for model;
+ * In the environment: TUTTI_TEST_SEED, TUTTI_TEST_FIRST, TUTTI_TEST_ONLY, TUTTI_TEST_TIMEOUT as for model;
  * TUTTI_TEST_WITHOUT: gaps, nonblocking, ordered, shared, split, atomic, and of host memory
  * shifted and spread. */
 #include "contents.h"
@@ -333,12 +333,12 @@ int main(int argc, char **argv)
 {
     static const char *const names[] = {"gaps",  "nonblocking", "ordered", "shared",
                                         "split", "atomic",      "shifted", "spread"};
-    const unsigned patience = (unsigned)check_setting("TUTTI_TEST_PATIENCE", 60);
+    const unsigned timeout = (unsigned)check_setting("TUTTI_TEST_TIMEOUT", 60);
     const char *text = getenv("TUTTI_TEST_WITHOUT");
     signal(SIGALRM, stuck);
     signal(SIGSEGV, stuck);
     signal(SIGABRT, stuck);
-    alarm(patience);
+    alarm(timeout);
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     const int programs = argc > 1 ? atoi(argv[1]) : 100;
     const long only = check_setting("TUTTI_TEST_ONLY", -1), first = check_setting("TUTTI_TEST_FIRST", 0);
@@ -353,7 +353,7 @@ int main(int argc, char **argv)
     for (int k = 0; k < EVERY_KINDS; k++)
         every_buffer_open(&arena[k], (enum every_kind)k, 20 << 20);
     for (int fine = 1; done < programs && fine; done++) {
-        alarm(patience);
+        alarm(timeout);
         fine = program_run((uint64_t)(only >= 0 ? only : first + done));
     }
     for (int k = 0; k < EVERY_KINDS; k++)

@@ -14,7 +14,7 @@
  *   TUTTI_TEST_TEXT=1    the program that fails is printed
  *   TUTTI_TEST_THREADS=n n threads of each rank run programs at once, each on communicators of its own; those of the
  *                        t-th thread, from 0, are the programs of seed + t
- *   TUTTI_TEST_PATIENCE  seconds after which a program counts as hanging (30) */
+ *   TUTTI_TEST_TIMEOUT  seconds after which a program counts as hanging (30) */
 #include <execinfo.h>
 #include <pthread.h>
 #include <signal.h>
@@ -42,7 +42,7 @@ struct worker {
 static struct worker *workers;
 static int threads = 1;
 static atomic_int seen;
-static unsigned patience;
+static unsigned timeout;
 static struct {
     struct prog_kinds kinds;
     uint64_t start;
@@ -202,7 +202,7 @@ static void *work(void *with)
         prog_draw(p, seed, number, kit_size, plan.length, plan.most, plan.arena, &plan.kinds);
         atomic_store(&w->began, tutti_now_ns());
         if (threads == 1)
-            alarm(patience);
+            alarm(timeout);
         attach(w, &buffer);
         if (plan.kinds.may[PROG_fresh] && random_mix(number + (uint64_t)kit_rank) % 4 == 0)
             prog_run_renew(&w->run);
@@ -231,7 +231,7 @@ static void watch(void)
         for (int t = 0; t < threads; t++) {
             uint64_t began = atomic_load(&workers[t].began), now = tutti_now_ns();
             left += began != 0;
-            if (began && now > began && (now - began) / 1000000000 > patience)
+            if (began && now > began && (now - began) / 1000000000 > timeout)
                 stuck(SIGALRM);
         }
     }
@@ -255,7 +255,7 @@ static void work_all(void)
     watch();
     for (int t = 0; t < threads; t++)
         pthread_join(workers[t].thread, NULL);
-    alarm(patience);
+    alarm(timeout);
     MPI_Buffer_detach(&buffer, &bytes);
     free(buffer);
 }
@@ -264,11 +264,11 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "text") == 0)
         return text_mode(argc, argv);
-    patience = (unsigned)check_setting("TUTTI_TEST_PATIENCE", 30);
+    timeout = (unsigned)check_setting("TUTTI_TEST_TIMEOUT", 30);
     threads = (int)check_setting("TUTTI_TEST_THREADS", 1);
     threads = threads < 1 ? 1 : threads > THREADS ? THREADS : threads;
     signal(SIGALRM, stuck);
-    alarm(2 * patience);
+    alarm(2 * timeout);
     int level = kit_start(&argc, &argv, threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     plan.start = tutti_now_ns();
     plan.wanted = argc > 1 ? strtol(argv[1], NULL, 0) : 200;
@@ -297,7 +297,7 @@ int main(int argc, char **argv)
         prog_run_open(&workers[t].run, base[t], kit_rank, plan.arena);
     }
     work_all();
-    alarm(patience);
+    alarm(timeout);
     long done = 0, steps = 0;
     for (int t = 0; t < threads; t++) {
         prog_run_close(&workers[t].run);

@@ -5,7 +5,7 @@
  *   model [PROGRAMS [FLAVOURS]]     FLAVOURS: a set of bits by enum model_flavour (all)
  *
  * In the environment: TUTTI_TEST_SEED, TUTTI_TEST_FIRST=n begins with program n, TUTTI_TEST_ONLY=n runs program n
- * alone, PROGRAMS times, TUTTI_TEST_TEXT=1 prints the step that fails, 2 all steps, TUTTI_TEST_PATIENCE seconds after
+ * alone, PROGRAMS times, TUTTI_TEST_TEXT=1 prints the step that fails, 2 all steps, TUTTI_TEST_TIMEOUT seconds after
  * which a program counts as hanging (60). */
 #include "model.h"
 
@@ -184,11 +184,11 @@ static int program_run(uint64_t number, int flavours)
 
 int main(int argc, char **argv)
 {
-    const unsigned patience = (unsigned)check_setting("TUTTI_TEST_PATIENCE", 60);
+    const unsigned timeout = (unsigned)check_setting("TUTTI_TEST_TIMEOUT", 60);
     signal(SIGALRM, stuck);
     signal(SIGSEGV, stuck);
     signal(SIGABRT, stuck);
-    alarm(patience);
+    alarm(timeout);
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     const int programs = argc > 1 ? atoi(argv[1]) : 100;
     const int flavours = argc > 2 ? atoi(argv[2]) : (1 << MODEL_FLAVOURS) - 1;
@@ -201,7 +201,7 @@ int main(int argc, char **argv)
     run = model_run_open(3 << 20);
     int done = 0, fine = 1;
     while (done < programs && fine) {
-        alarm(patience);
+        alarm(timeout);
         fine = program_run((uint64_t)(only >= 0 ? only : first + done), flavours);
         done++;
     }
