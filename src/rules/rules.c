@@ -30,7 +30,7 @@ static const char common[] =
     "0-262143@whole *@pieces";
 
 static const char default_rules[] = "the defaults"; /* as a source of rules */
-enum { DEFAULTS_MOST = 128 };                       /* rows that are kept for them */
+enum { DEFAULTS_MOST = 192 };                       /* rows that are kept for them */
 
 const char *tutti_rules_default(const struct tutti_device *device)
 {

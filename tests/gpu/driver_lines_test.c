@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -14,6 +15,7 @@
 #include "core/status.h"
 #include "device/device.h"
 #include "fake_libcuda.h"
+#include "rules/grammar.h"
 #include "rules/rules.h"
 
 static const struct tutti_device *const device = &tutti_device_cuda;
@@ -108,11 +110,39 @@ static void test_rules(void **state)
     assert_int_equal(tutti_rules_check(device->rules, wrong, sizeof wrong), TUTTI_OK);
 }
 
+/* 1 if the first rule for so many bytes and ranks names `name`. */
+static int chooses(const char *section, size_t bytes, int ranks, const char *name)
+{
+    struct tutti_rule rule = {.section = -1}, named = {.section = -1};
+    char text[80], wrong[160];
+    const char *one = text;
+    snprintf(text, sizeof text, "%s: *@%s", section, name);
+    if (tutti_rule_read(&one, &named, wrong, sizeof wrong) != 1)
+        return 0;
+    for (const char *at = device->rules; tutti_rule_read(&at, &rule, wrong, sizeof wrong) == 1;) {
+        if (rule.section == named.section && rule.least <= bytes && bytes <= rule.most && rule.ranks_least <= ranks &&
+            ranks <= rule.ranks_most)
+            return rule.choice == named.choice;
+    }
+    return 0;
+}
+
+/* One exchange costs more with each GPU, so two are made from smaller sizes on. */
+static void test_rules_of_ranks(void **state)
+{
+    (void)state;
+    assert_true(chooses("allreduce", 200 << 10, 4, "ll128") && chooses("allreduce", 200 << 10, 5, "twoshot_ll128"));
+    assert_true(chooses("allreduce", 100 << 10, 8, "ll128") && chooses("allreduce", 100 << 10, 9, "twoshot_ll128"));
+    assert_true(chooses("reduce", 512 << 10, 4, "ll128") && chooses("reduce", 512 << 10, 8, "twoshot_ll128"));
+    assert_true(chooses("reduce", 160 << 20, 4, "chain") && chooses("reduce", 160 << 20, 8, "chain_ll128"));
+    assert_true(chooses("scan", 512 << 10, 4, "ll128") && chooses("scan", 512 << 10, 16, "direct"));
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ready), cmocka_unit_test(test_seen),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ready),  cmocka_unit_test(test_seen),
                                        cmocka_unit_test(test_hidden), cmocka_unit_test(test_reach),
-                                       cmocka_unit_test(test_rules)};
+                                       cmocka_unit_test(test_rules),  cmocka_unit_test(test_rules_of_ranks)};
     char why[256] = "";
     void *driver = argc == 3 ? dlopen(argv[1], RTLD_NOW) : NULL, *nvml = argc == 3 ? dlopen(argv[2], RTLD_NOW) : NULL;
     if (!driver || !nvml)

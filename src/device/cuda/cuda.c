@@ -219,18 +219,27 @@ static unsigned cuda_resident(int gpu)
 }
 
 /* Rows of leaders can run only where ranks share GPUs, the others only where they do not: those come first, since every
- * call reads the rules. */
+ * call reads the rules.
+ * Rules for 5 ranks and more are estimates, from limits that were measured on four GPUs: no more GPUs have been
+ * measured. The model: in one exchange a GPU sends, or the root receives, ranks - 1 contributions, in two exchanges 2
+ * (ranks - 1) / ranks of one at the same rate. So the limit between the two is inversely proportional to (ranks - 1) (1
+ * - 2 / ranks), and that between ll and ll128 to ranks - 1, since packets of ll are twice as long. Each rank of a chain
+ * adds about 2.5 us. */
 static const char cuda_rules[] =
     "allreduce:"
+    " 0-3k/5-*@ll 3k-128k/5-8@ll128 128k-9m/5-8@twoshot_ll128 3k-48k/9-*@ll128 48k-9m/9-*@twoshot_ll128"
     " 0-6k@ll 6k-384k@ll128 384k-1m/2@ll128 384k-9m@twoshot_ll128 9m-256m@pipeline *@copies 9m-1024g@pipeline *@direct "
     "*@pipeline"
     " 0-4k@leader_ll 4k-128k@leader_ll128 128k-6m@leader_twoshot_ll128 *@leader_pipeline *@leader *@staged; "
     "reduce:"
+    " 0-12k/5-*@ll 12k-256k/5-8@ll128 256k-8m/5-8@twoshot_ll128 8m-192m/5-8@chain_ll128"
+    " 12k-96k/9-*@ll128 96k-16m/9-*@twoshot_ll128 16m-256m/9-*@chain_ll128"
     " 0-32k@ll 32k-768k@ll128 768k-6m@twoshot_ll128 16m-1024g/2@chain 6m-128m@chain_ll128 *@chain *@direct"
     " 0-16k@leader_ll 16k-512k@leader_ll128 512k-6m@leader_twoshot_ll128 *@leader *@staged; "
     "reduce_scatter:"
     " 0-12k@ll 12k-12m@ll128 12m-1024g/2@mapped 24m-256m@mapped *@pipeline *@direct *@leader *@staged; "
     "scan:"
+    " 0-12k/5-*@ll 12k-448k/5-8@ll128 448k-*/5-8@direct 12k-192k/9-*@ll128 192k-*/9-*@direct"
     " 0-32k@ll 32k-1m@ll128 *@direct *@ll128 0-16k@leader_ll 16k-2m@leader_ll128 *@leader *@staged; "
     "allreduce_nodes:"
     " 0-64k@two_rounds 0-24k@host_leader *@pipelined; "
