@@ -77,27 +77,34 @@ static void call(void)
 
 /* ---- whether a kernel stays ---- */
 
+/* For how long, after a launch of these flags. */
+static uint64_t stays(struct tutti_pack_channel *channel, unsigned how)
+{
+    tutti_pack_channel_stays(channel, tutti_device(), how);
+    return channel->linger_ns;
+}
+
 static void when_it_stays(void)
 {
     struct tutti_pack_channel channel = {.gpu = 0};
     for (unsigned lost = 0; lost < 16; lost++) {
-        CHECK(tutti_pack_channel_stays(&channel, TUTTI_PACK_FIRST) == TUTTI_PACK_PAIR_NS, "%u lost: it does not stay",
+        CHECK(stays(&channel, TUTTI_PACK_FIRST) == TUTTI_PACK_PAIR_NS, "%u lost: it does not stay",
               lost);
         tutti_pack_channel_stayed(&channel, TUTTI_PACK_SECOND, 0);
         const unsigned most = lost < 11 ? 2u << lost : 4096;
         for (unsigned i = 0; i < most; i++) {
-            CHECK(tutti_pack_channel_stays(&channel, TUTTI_PACK_FIRST) == 0, "%u lost: it stays again after %u calls",
+            CHECK(stays(&channel, TUTTI_PACK_FIRST) == 0, "%u lost: it stays again after %u calls",
                   lost, i);
             tutti_pack_channel_stayed(&channel, TUTTI_PACK_SECOND, 0);
         }
     }
-    (void)tutti_pack_channel_stays(&channel, TUTTI_PACK_FIRST);
+    (void)stays(&channel, TUTTI_PACK_FIRST);
     tutti_pack_channel_stayed(&channel, TUTTI_PACK_SECOND, 1);
     for (int i = 0; i < 100; i++) {
-        CHECK(tutti_pack_channel_stays(&channel, TUTTI_PACK_FIRST) == TUTTI_PACK_PAIR_NS, "one that pays ends");
+        CHECK(stays(&channel, TUTTI_PACK_FIRST) == TUTTI_PACK_PAIR_NS, "one that pays ends");
         tutti_pack_channel_stayed(&channel, TUTTI_PACK_SECOND, 1);
     }
-    CHECK(tutti_pack_channel_stays(&channel, 0) == 0 && tutti_pack_channel_stays(&channel, TUTTI_PACK_SECOND) == 0,
+    CHECK(stays(&channel, 0) == 0 && stays(&channel, TUTTI_PACK_SECOND) == 0,
           "a kernel stays for nothing");
 }
 

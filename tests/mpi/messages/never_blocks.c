@@ -8,7 +8,7 @@
 
 #include "core/clock.h"
 #include "kit.h"
-#include "kit/word.h"
+#include "word.h"
 
 /* CARRIED_NS: longer than a sender waits for a receiver before its data go through the MPI. AWAY_US: ends a test that
  * fails. */
