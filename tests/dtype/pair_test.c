@@ -88,13 +88,11 @@ static void when_it_stays(void)
 {
     struct tutti_pack_channel channel = {.gpu = 0};
     for (unsigned lost = 0; lost < 16; lost++) {
-        CHECK(stays(&channel, TUTTI_PACK_FIRST) == TUTTI_PACK_PAIR_NS, "%u lost: it does not stay",
-              lost);
+        CHECK(stays(&channel, TUTTI_PACK_FIRST) == TUTTI_PACK_PAIR_NS, "%u lost: it does not stay", lost);
         tutti_pack_channel_stayed(&channel, TUTTI_PACK_SECOND, 0);
         const unsigned most = lost < 11 ? 2u << lost : 4096;
         for (unsigned i = 0; i < most; i++) {
-            CHECK(stays(&channel, TUTTI_PACK_FIRST) == 0, "%u lost: it stays again after %u calls",
-                  lost, i);
+            CHECK(stays(&channel, TUTTI_PACK_FIRST) == 0, "%u lost: it stays again after %u calls", lost, i);
             tutti_pack_channel_stayed(&channel, TUTTI_PACK_SECOND, 0);
         }
     }
@@ -104,8 +102,7 @@ static void when_it_stays(void)
         CHECK(stays(&channel, TUTTI_PACK_FIRST) == TUTTI_PACK_PAIR_NS, "one that pays ends");
         tutti_pack_channel_stayed(&channel, TUTTI_PACK_SECOND, 1);
     }
-    CHECK(stays(&channel, 0) == 0 && stays(&channel, TUTTI_PACK_SECOND) == 0,
-          "a kernel stays for nothing");
+    CHECK(stays(&channel, 0) == 0 && stays(&channel, TUTTI_PACK_SECOND) == 0, "a kernel stays for nothing");
 }
 
 int main(int argc, char **argv)

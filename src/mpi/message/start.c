@@ -70,8 +70,9 @@ static int open_send(struct tutti_stage *stage, struct tutti_request **entry, co
 }
 
 /* A send. */
-static int send_begun(const char *call, int code, const MPI_Request *request, struct tutti_stage *stage,
-                      struct tutti_request *entry, const struct tutti_early *early, const struct tutti_there *there)
+static int staged_send_begun(const char *call, int code, const MPI_Request *request, struct tutti_stage *stage,
+                             struct tutti_request *entry, const struct tutti_early *early,
+                             const struct tutti_there *there)
 {
     const enum tutti_reason reason = tutti_why_take(TUTTI_REASON_CALL);
     if (code == MPI_SUCCESS) {
