@@ -60,11 +60,13 @@ int tutti_pack_where_reached(int gpu, const struct tutti_pack_job *jobs, unsigne
 /* The same by a launch, for a caller that knows that kernels of the GPU reach all memory of the jobs: the device is not
  * asked for its kind. how: TUTTI_PACK_NEAR: all that is stored lies in memory of this GPU. TUTTI_PACK_KEEP: a launch
  * that is repeated may be kept ready, which may wait for running kernels (device/device.h: launch.keep_pack).
+ * TUTTI_PACK_ALONE: the caller waits for this launch alone, so that its kernel may stay for the next one
+ * (pack/stay_forecast.h).
  * TUTTI_PACK_FIRST and TUTTI_PACK_SECOND: the two launches of one call, with messages between them. The kernel of the
  * first one stays on the GPU for TUTTI_PACK_PAIR_NS at most, takes the second one without a launch, and leaves. What
  * waits for the whole GPU waits so long for it. Where the kernel has left too often before the second one, it does not
  * stay for a while. */
-enum { TUTTI_PACK_NEAR = 1, TUTTI_PACK_KEEP = 2, TUTTI_PACK_FIRST = 4, TUTTI_PACK_SECOND = 8 };
+enum { TUTTI_PACK_NEAR = 1, TUTTI_PACK_KEEP = 2, TUTTI_PACK_FIRST = 4, TUTTI_PACK_SECOND = 8, TUTTI_PACK_ALONE = 16 };
 enum {
     TUTTI_PACK_PAIR_NS = 50000,
     TUTTI_PACK_PAIR_FEW = 4 /* so many times memory.few: a kernel copies more in less time, if only one is launched */

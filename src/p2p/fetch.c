@@ -68,12 +68,12 @@ static int may_fly(struct tutti_p2p_fetch *const of[], unsigned n)
     return may;
 }
 
-/* How a kernel is launched for such fetches. */
-static unsigned launched_how(const struct tutti_p2p_fetch *first, int near)
+/* How a kernel is launched for such fetches. alone: the call waits for no other receive. */
+static unsigned launched_how(const struct tutti_p2p_fetch *first, int near, int alone)
 {
     const int keeps =
         !tutti_endpoint_is_quiet(first->worker->endpoint) && !tutti_deferred_free_may_wait(first->worker->node);
-    return (keeps ? TUTTI_PACK_KEEP : 0) | (near ? TUTTI_PACK_NEAR : 0);
+    return (keeps ? TUTTI_PACK_KEEP : 0) | (near ? TUTTI_PACK_NEAR : 0) | (alone ? TUTTI_PACK_ALONE : 0);
 }
 
 /* Copies of fetches that are alike: by the engines of the row `engines`, by those that the communicator asks for, by
@@ -95,7 +95,8 @@ static int fetch_jobs(const struct tutti_p2p_fetch *first, const struct tutti_pa
 }
 
 /* One launch for each GPU, or copies by its engines. Returns how many are not complete. */
-static unsigned p2p_fetch_run(struct tutti_p2p_fetch *fetches, struct tutti_pack_job *jobs, unsigned n, int beside)
+static unsigned p2p_fetch_run(const struct tutti_p2p_fetching *all, struct tutti_p2p_fetch *fetches,
+                              struct tutti_pack_job *jobs, unsigned n)
 {
     unsigned left = 0;
     for (unsigned done = 0; done < n;) {
@@ -114,9 +115,9 @@ static unsigned p2p_fetch_run(struct tutti_p2p_fetch *fetches, struct tutti_pack
             break; /* none is left */
         tutti_trace(TUTTI_TRACE_FETCH, of[0]->recv->bytes);
         done += used;
-        const unsigned how = launched_how(of[0], near);
+        const unsigned how = launched_how(of[0], near, all->n == 1);
         const int instead = engines_come_first(of, used, near);
-        if (beside && !instead && may_fly(of, used) && tutti_flight_begin(of, together, used, how) == TUTTI_OK) {
+        if (all->beside && !instead && may_fly(of, used) && tutti_flight_begin(of, together, used, how) == TUTTI_OK) {
             for (unsigned k = 0; k < used; k++)
                 of[k]->recv = NULL;
             left += used;
@@ -186,7 +187,7 @@ static int fetch_node(void *with)
             left += what == 0;
     }
     if (used)
-        left += p2p_fetch_run(fetches, jobs, used, all->beside);
+        left += p2p_fetch_run(all, fetches, jobs, used);
     return left == 0;
 }
 

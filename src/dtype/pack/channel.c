@@ -156,8 +156,8 @@ void tutti_pack_channel_stays(struct tutti_pack_channel *channel, const struct t
     const uint64_t asked = linger_asked(how), pair = asked > TUTTI_PACK_PAIR_NS ? asked : TUTTI_PACK_PAIR_NS;
     const int is_pair = (how & (TUTTI_PACK_FIRST | TUTTI_PACK_SECOND)) != 0;
     channel->linger_ns = asked;
-    channel->fetches = how & TUTTI_PACK_KEEP && !is_pair && tutti_settings()->linger_us < 0 && device->launch.stay_ns &&
-                       !tutti_few_is_shared(channel->gpu);
+    channel->fetches = how & TUTTI_PACK_KEEP && how & TUTTI_PACK_ALONE && !is_pair && tutti_settings()->linger_us < 0 &&
+                       device->launch.stay_ns && !tutti_few_is_shared(channel->gpu);
     if (how & TUTTI_PACK_SECOND) {
         channel->linger_ns = channel->stay.may_be_there ? pair : asked;
     } else if (how & TUTTI_PACK_FIRST) {
