@@ -41,7 +41,7 @@ tutti_mpi_test(mpi-shmem-nvshmem-tile PROGRAM ${CMAKE_CURRENT_BINARY_DIR}/mpi-sh
 tutti_mpi_test(mpi-shmem-nvshmem-tile-nodes PROGRAM ${CMAKE_CURRENT_BINARY_DIR}/mpi-shmem-nvshmem-tile-cc.@MPI@.run RANKS 2
                ENV TUTTI_NODE_RANKS=1 TUTTI_ASYNC_PROGRESS=1 TUTTI_TEST_ROUNDS=10 TIMEOUT 40)
 # The same for a GPU, by nvcc: target mpi-shmem-nvshmem-tile-cuda.MPI, run by tests/gpu.
-if(TUTTI_HAVE_CUDA AND TUTTI_CUDART)
+if(TUTTI_HAVE_CUDA AND TUTTI_CUDART AND TUTTI_MPI_SYSTEM) # no MPI under a sanitizer
   list(GET TUTTI_MPI_SYSTEM 0 mpi) # one MPI does
   set(flags ${TUTTI_MPI_${mpi}_COMPILE})
   list(FILTER flags INCLUDE REGEX "^-[ID]")
