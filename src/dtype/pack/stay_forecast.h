@@ -1,5 +1,6 @@
 /* Whether the kernel of a small fetch should stay on the GPU for the next one, where the user has not said
- * (TUTTI_LINGER_US=-1): it does once several fetches in a row have each begun soon after the one before had ended.
+ * (TUTTI_LINGER_US=-1): it does once several fetches in a row have each begun soon after the one before had ended. Only
+ * fetches for which a call waits alone count: with it windows of 64 messages took 157 us, without it 131 (two H200).
  * Private to src/dtype/. */
 #ifndef TUTTI_DTYPE_PACK_STAY_FORECAST_H
 #define TUTTI_DTYPE_PACK_STAY_FORECAST_H
