@@ -54,9 +54,9 @@ struct tutti_algorithm {
     int leads;              /* of `runs`: 1: leaders can launch it for ranks that share GPUs */
     /* 1 if the open team can run the call, which is in `collectives`. NULL: always. */
     int (*can)(const struct tutti_team *team, const struct tutti_call *call);
-    /* Local, before this rank arrives at a blocking call on an open team: what `run` needs and peers' kernels must not
-     * wait for. NULL: nothing. */
-    void (*prepare)(struct tutti_team *team);
+    /* Local: what `run`, or in_stream `enqueue`, needs and peers' kernels must not wait for. When the team is opened
+     * and a rule names the row, and again before this rank arrives at a blocking call. NULL: nothing. */
+    void (*prepare)(struct tutti_team *team, int in_stream);
     /* Collective. Returns a status; *fits = 0 (on all ranks, nothing done) if it found out that it cannot after all. */
     int (*run)(struct tutti_team *team, const struct tutti_call *call, int *fits);
     /* Puts the call into `stream`; see tutti_enqueue(). NULL, and no shape: not in stream order. */
@@ -90,6 +90,9 @@ const struct tutti_algorithm *tutti_algorithm_last(void);
 /* The row that replaces one that waits for peers; NULL if none can run the call. */
 const struct tutti_algorithm *tutti_algorithm_instead(const struct tutti_team *team, const struct tutti_call *call);
 
+/* Local, when the team is opened, or in_stream when it gets a stream: prepares the rows that the first fitting rules
+ * name for calls of any size. */
+void tutti_rows_prepare(struct tutti_team *team, int in_stream);
 /* Numbers of the sections of rules for a collective: the one for all calls, and the one for calls in stream order,
  * which is searched first. -1: it has no rules. */
 int tutti_rules_section(enum tutti_collective collective);

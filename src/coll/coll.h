@@ -67,8 +67,8 @@ int tutti_reduce_run(struct tutti_team *team, const struct tutti_call *call, enu
 /* Collective over the team's ranks, in stream order: returns when the kernels have been put into `stream` (of the
  * team's GPU), in which the buffers will be ready. All ranks have memory that kernels reach; the team is open. May
  * be captured in a graph and replayed, in the same order on all ranks. Launches only kernels and copies, never waits
- * for a peer, and takes no memory, with two exceptions, also while a graph is captured: reduce-scatters in place with
- * unequal counts need scratch for the largest so far, and the first call by `engines` makes its side streams.
+ * for a peer, and takes no memory, with one exception, also while a graph is captured: reduce-scatters in place with
+ * unequal counts need scratch for the largest so far.
  * TUTTI_ERR_UNAVAILABLE, the same on all ranks, if no algorithm in stream order can run the call. */
 int tutti_enqueue(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                   const char **why);

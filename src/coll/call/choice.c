@@ -96,3 +96,17 @@ const char *tutti_rules_choice(const char *collective, size_t bytes, int ranks, 
     }
     return tutti_algorithm_last()->name;
 }
+
+/* Streams that a row takes are made here: the driver may let a call that makes one wait for kernels in the program's
+ * streams. If those wait for ranks that wait for this one in a later call, none would end. */
+void tutti_rows_prepare(struct tutti_team *team, int in_stream)
+{
+    for (int algorithm = 0; algorithm < TUTTI_ALGORITHMS; algorithm++) {
+        const struct tutti_algorithm *row = tutti_algorithms[algorithm];
+        int named = 0;
+        for (int s = 0; s < (in_stream ? CHOICES : CHOICE_ALLREDUCE_ENQUEUE) && row->prepare; s++)
+            named |= tutti_rules_choose(room.first + s, algorithm);
+        if (named)
+            row->prepare(team, in_stream);
+    }
+}

@@ -85,6 +85,7 @@ static int enqueue_take_place(struct tutti_team *team)
 {
     uint32_t all;
     tutti_deferred_free_hold(team->node);
+    tutti_rows_prepare(team, 1);
     int ready = enqueue_prepare(team) == TUTTI_OK && tutti_watcher_add(team) == TUTTI_OK;
     int status = tutti_team_vote(team, (uint32_t)ready, &all);
     team->why = "a rank could not load the kernels, or has no memory or thread to look after them";

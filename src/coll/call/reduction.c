@@ -47,7 +47,11 @@ int tutti_open(struct tutti_team *team, int gpu)
     team->blocks = blocks;
     if (status == TUTTI_OK)
         status = tutti_linger_agree(team);
-    return status == TUTTI_OK ? agree_on_rules(team) : status;
+    if (status == TUTTI_OK)
+        status = agree_on_rules(team);
+    if (status == TUTTI_OK)
+        tutti_rows_prepare(team, 0);
+    return status;
 }
 
 /* The first algorithm that the rules name and that can run; it may still find that it does not fit. */
@@ -183,7 +187,7 @@ static const struct tutti_algorithm *choice_prepare(struct tutti_team *team, con
 {
     const struct tutti_algorithm *row = first_choice(team, call);
     if (row->prepare)
-        row->prepare(team);
+        row->prepare(team, 0);
     return row;
 }
 

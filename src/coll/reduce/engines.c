@@ -335,10 +335,10 @@ static int reduce_engines_can(const struct tutti_team *team, const struct tutti_
 }
 
 /* Later, peers may wait in kernels for this rank. A failure occurs again in the run. */
-static void engines_prepare(struct tutti_team *team)
+static void engines_prepare(struct tutti_team *team, int in_stream)
 {
     (void)tutti_runs_prepare(team);
-    (void)tutti_side_streams_open(team, team->stream);
+    (void)tutti_side_streams_open(team, in_stream ? NULL : team->stream);
 }
 
 static int engines_run(struct tutti_team *team, const struct tutti_call *call, int *fits)

@@ -34,8 +34,9 @@ struct tutti_stream {
     int queued;  /* and running */
     int at_once; /* a caller's thread runs the only work */
     int started, ends;
-    int hand_over; /* it is the program's */
-    int status;    /* first failure of its work */
+    int hand_over;  /* it is the program's, or queues are counted */
+    unsigned queue; /* the number by which it was spread over queues */
+    int status;     /* first failure of its work */
     unsigned jitter;
 };
 
@@ -85,7 +86,10 @@ static void *stream_main(void *with)
             stream_delay(stream);
             work->jitter = stream->jitter | 1;
         }
+        const struct tutti_host_turn turn = work->turn;
+        tutti_host_turn_await(&turn);
         int status = stream_run(work);
+        tutti_host_turn_pass(&turn);
         free(work);
         pthread_mutex_lock(&stream->lock);
         if (stream->status == TUTTI_OK)
@@ -125,6 +129,8 @@ static int stream_enqueue(struct tutti_stream *stream, const struct tutti_work *
         pthread_cond_wait(&stream->changed, &stream->lock);
     *copy = *work;
     copy->next = NULL;
+    copy->turn = tutti_host_turn_take(
+        stream->gpu, work->kind == TUTTI_WORK_COPY ? TUTTI_HOST_QUEUE_COPIES : TUTTI_HOST_QUEUE_KERNELS, stream->queue);
     *stream->tail = copy;
     stream->tail = &copy->next;
     stream->queued++;
@@ -196,6 +202,8 @@ int tutti_host_stream_create(int gpu, struct tutti_stream **out)
     if (gpu < -1 || gpu >= tutti_host_gpus())
         return TUTTI_ERR_ARGUMENT;
     tutti_host_work_on(&gpu, "a stream");
+    if (tutti_host_queues()) /* a driver may make it wait for what runs */
+        tutti_host_streams_drain(gpu);
     struct tutti_stream *stream = calloc(1, sizeof *stream);
     if (!stream)
         return TUTTI_ERR_MEMORY;
@@ -206,6 +214,8 @@ int tutti_host_stream_create(int gpu, struct tutti_stream **out)
     stream->gpu = gpu;
     stream->life = gpu >= 0 ? tutti_host_life(gpu) : 0;
     stream->users = 1;
+    stream->queue = tutti_host_queue_next(gpu);
+    stream->hand_over = tutti_host_queues();
     pthread_mutex_lock(&streams_lock);
     stream->next = streams;
     streams = stream;

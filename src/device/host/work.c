@@ -416,5 +416,13 @@ int tutti_host_copy_now(void *to, const void *from, size_t bytes)
     struct tutti_work work;
     tutti_host_asked_pass();
     int status = tutti_work_copy(&work, to, from, bytes);
-    return status == TUTTI_OK ? tutti_work_run(&work) : status;
+    if (status != TUTTI_OK || !tutti_host_queues())
+        return status == TUTTI_OK ? tutti_work_run(&work) : status;
+    struct tutti_host_region region;
+    const int gpu = tutti_host_region_find(to, &region) || tutti_host_region_find(from, &region) ? region.gpu : ANY_GPU;
+    const struct tutti_host_turn turn = tutti_host_turn_take(gpu, TUTTI_HOST_QUEUE_COPIES, 0);
+    tutti_host_turn_await(&turn);
+    status = tutti_work_run(&work);
+    tutti_host_turn_pass(&turn);
+    return status;
 }

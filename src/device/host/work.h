@@ -3,6 +3,7 @@
 #define TUTTI_DEVICE_HOST_WORK_H
 
 #include "device/device.h"
+#include "device/host/queues.h"
 #include "kernels/args.h"
 #include "kernels/lane_args.h"
 #include "kernels/meet_args.h"
@@ -24,6 +25,7 @@ struct tutti_work {
         TUTTI_WORK_WAIT
     } kind;
     struct tutti_work *next;
+    struct tutti_host_turn turn;
     struct tutti_event *event; /* record, wait */
     unsigned long number;
     void *to; /* copy, fill */

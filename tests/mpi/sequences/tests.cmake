@@ -33,6 +33,9 @@ sequences(chains-unequal chains 30000 75 50 512k ${sequence_unequal} TUTTI_HOST_
 sequences(direct direct 100000 150 50 128k ${sequence_equal} TUTTI_HOST_BLOCKS=24)
 sequences(engines engines 120000 150 50 512k ${sequence_equal} TUTTI_HOST_BLOCKS=24)
 sequences(engines-few engines 130000 75 50 128k ${sequence_unequal} TUTTI_HOST_BLOCKS=7)
+# As many hardware queues as streams, and a driver that lets new streams wait for what runs; eight queues, which streams share.
+sequences(engines-queues engines 120000 60 30 512k ${sequence_equal} TUTTI_HOST_BLOCKS=24 TUTTI_HOST_QUEUES=32)
+sequences(default-queues default 140000 60 30 128k ${sequence_equal} TUTTI_HOST_BLOCKS=24 TUTTI_HOST_QUEUES=8 TUTTI_HOST_COPY_QUEUES=8)
 sequences(lines lines 40000 150 50 128k ${sequence_unequal} TUTTI_HOST_BLOCKS=24)
 sequences(halves halves 50000 150 50 128k ${sequence_unequal} TUTTI_HOST_BLOCKS=24)
 sequences(steps steps 60000 225 50 64k ${sequence_unequal} TUTTI_HOST_BLOCKS=24)
