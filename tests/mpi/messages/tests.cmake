@@ -103,7 +103,7 @@ tutti_mpi_test(mpi-windows PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=
 tutti_mpi_test(mpi-windows-stay PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_STAY_US=1000 TIMEOUT 40)
 tutti_mpi_test(mpi-windows-linger PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_LINGER_US=200 TIMEOUT 40)
 tutti_mpi_test(mpi-windows-engines PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@engines TIMEOUT 40)
-tutti_mpi_test(mpi-windows-both PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@both TUTTI_LINGER_US=0 TIMEOUT 40)
+tutti_mpi_test(mpi-windows-both PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@both TIMEOUT 40)
 # RTSs so long that the MPI does not send them eagerly: it reads them where they are when they are matched.
 program(uncarried)
 tutti_mpi_test(mpi-uncarried PROGRAM mpi-uncarried RANKS 2 TIMEOUT 60
