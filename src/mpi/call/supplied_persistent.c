@@ -272,6 +272,8 @@ void tutti_calls_supply_persistent(void)
 #define TUTTI_MOVER(ID, call, nonblocking, from, to, send, receive, in_place)                                          \
     own_##call = tutti_next.call##_init; /* NULL: the MPI lacks the call */                                            \
     if (!tutti_next.call##_init || instead)                                                                            \
-        tutti_next.call##_init = supplied_##call;
+        tutti_next.call##_init = supplied_##call;                                                                      \
+    if (instead)                                                                                                       \
+        tutti_next.call##_init_c = NULL; /* tutti_calls_complete() makes it of the plain one */
 #include "tutti/collectives.def"
 }

@@ -115,7 +115,7 @@ struct tutti_quirks {
     int reduce_in_place_crashes;
     /* Persistent collectives copy what is sent when they are made, and mix up their messages from the second start on:
      * MPICH 4.0 (MPI_Gather_init, _Allgather_init, _Scatter_init, others of 3 ranks; not 4.1). They are supplied
-     * instead, except for their large-count forms. */
+     * instead, with their large-count forms (of counts that an int holds). */
     int persistent_read_once;
     /* MPI_Allgather_init: each start but the first releases the types once too often: Intel MPI 2021.18. */
     int allgather_init_drops_types;

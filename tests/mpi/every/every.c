@@ -90,7 +90,8 @@ static void compare(const struct every_call *call, const struct every_result *mi
 
 /* ---- rounds ---- */
 
-static int *drawn; /* of each row: how often it has succeeded */
+static int shows_names; /* TUTTI_TEST_NAMES: each row is named before it is run */
+static int *drawn;      /* of each row: how often it has succeeded */
 
 static void draw_row(int i, int round)
 {
@@ -99,6 +100,8 @@ static void draw_row(int i, int round)
     call.shared = random_mix(kit_seed + (uint64_t)round * 100003 + (uint64_t)i);
     call.own = random_mix(call.shared + (uint64_t)kit_rank + 1);
     every_call_draw(&call);
+    if (shows_names && kit_rank == 0)
+        fprintf(stderr, "%s%s\n", call.row->name, call.skipped ? ", left out" : "");
     every_run(&call, 1, &mixed);
     every_run(&call, 0, &host);
     compare(&call, &mixed, &host);
@@ -198,6 +201,7 @@ int main(int argc, char **argv)
     if (kit_size < 2 || kit_size > EVERY_RANKS)
         kit_skip("every", "2 to 8 ranks are needed");
     drawn = calloc((size_t)every_row_count, sizeof *drawn);
+    shows_names = getenv("TUTTI_TEST_NAMES") != NULL;
     const int windows = kit_makes_windows();
     if (!windows && kit_rank == 0)
         puts("every: this MPI makes no windows here: one-sided calls are left out");
