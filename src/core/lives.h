@@ -21,4 +21,9 @@ static inline unsigned tutti_gpu_life(int gpu)
 /* By a device that notices a reset. */
 void tutti_gpu_reset(int gpu);
 
+/* Other ranks work on this GPU too (team/sharing.h): kernels of their processes take turns there. Once shared, a GPU
+ * stays so for the process. */
+void tutti_gpu_share(int gpu);
+int tutti_gpu_is_shared(int gpu);
+
 #endif

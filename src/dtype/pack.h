@@ -30,10 +30,13 @@ struct tutti_pack_job {
  * waiting_end; tutti_pack_prepare() does it before (plan NULL: the kernels alone). The caller holds the plans until the
  * work is done. RELAYOUT between two irregular types of some hundred segments: TUTTI_ERR_UNAVAILABLE. */
 int tutti_pack_prepare(int gpu, const struct tutti_plan *plan);
-/* 1 if a launch on the GPU now loads no kernels and allocates nothing, or if the device never loads any. */
-int tutti_pack_ready(int gpu);
-/* 1 if the kernels of the GPU are loaded, or if the device never loads any. */
-int tutti_pack_loaded(int gpu);
+/* Local, any thread, no lock: what a launch on the GPU (-1: the current one) would do first. */
+enum tutti_pack_state {
+    TUTTI_PACK_UNLOADED, /* load the kernels, or there is no device */
+    TUTTI_PACK_LOADED,   /* make a stream, which allocates */
+    TUTTI_PACK_READY     /* nothing; also on a device that never loads kernels */
+};
+enum tutti_pack_state tutti_pack_state(int gpu);
 /* A call of few bytes would have used the kernels, and they are not ready: when such calls repeat, they are loaded. */
 void tutti_pack_missed(int gpu);
 
@@ -42,13 +45,8 @@ void tutti_pack_missed(int gpu);
  * the first or the second one of a call (TUTTI_PACK_FIRST, TUTTI_PACK_SECOND). */
 enum tutti_few { TUTTI_FEW_ALONE, TUTTI_FEW_REPEATED, TUTTI_FEW_PAIR };
 /* Local, any thread. 1: by a kernel, which is ready. may_load: kernels that would be of use and are not ready may be
- * loaded for the next ones. */
+ * loaded for the next ones. On a GPU that ranks share no kernel copies few bytes. */
 int tutti_few_by_kernel(int gpu, uint64_t bytes, enum tutti_few use, int may_load);
-/* Local. Other ranks work on this GPU too. From now on no kernel copies few bytes there, and none stays there by
- * itself.
- */
-void tutti_few_share(int gpu);
-int tutti_few_is_shared(int gpu);
 int tutti_pack_enqueue(struct tutti_stream *stream, int gpu, const struct tutti_pack_job *jobs, unsigned n);
 /* The same, done on return: picks the host's way for small messages in memory that the host can reach, and otherwise a
  * launch on a stream of its own (one a GPU and thread at most) with a notice in mapped memory. A message between memory
@@ -92,9 +90,5 @@ int tutti_pack_end(struct tutti_pack_flight *flight);
  * between runs of bytes, or no streams are idle and may_make is 0. may_make: streams may be created. That may wait for
  * running kernels, so a caller whose kernels in stream order may wait for this process passes 0. */
 int tutti_pack_copies(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make);
-
-/* The same as tutti_pack_now() for jobs of several GPUs, gpus[i] of jobs[i]: one launch for each GPU. The arrays may be
- * sorted by it. The first failure; the jobs of further GPUs are not done then. */
-int tutti_pack_on(int gpus[], struct tutti_pack_job jobs[], unsigned n);
 
 #endif

@@ -55,7 +55,7 @@ static int engines_come_first(struct tutti_p2p_fetch *const of[], unsigned n, in
     const struct tutti_p2p_worker *const worker = of[0]->worker;
     int first = near && tutti_endpoint_lacks_kernels(worker->endpoint, of[0]->gpu);
     for (unsigned i = 0; i < n && first; i++)
-        first = of[i]->recv->rts.rank == tutti_node_rank(worker->node);
+        first = tutti_p2p_is_self(worker, of[i]->recv->rts.rank);
     return first;
 }
 

@@ -10,6 +10,12 @@
 enum { TUTTI_CARRY_BYTES = 4 << 20 }; /* bytes of a part that the transport carries: both sides count in these */
 enum { TUTTI_BATCH = 64 };            /* jobs of one launch */
 
+/* 1 if messages to or from this rank of the node are the rank's messages to itself. */
+static inline int tutti_p2p_is_self(const struct tutti_p2p_worker *worker, int peer)
+{
+    return peer == tutti_node_rank(worker->node);
+}
+
 /* ---- sender ---- */
 
 /* Packing jobs of one poll. */
@@ -75,8 +81,9 @@ enum tutti_engines tutti_engines_take(const struct tutti_p2p_fetch *fetch);
 /* As tutti_pack_copies() of the first half of each job, and how as tutti_pack_reached() of the other one, at the same
  * time. TUTTI_ERR_UNAVAILABLE, and nothing was done: no job is large. */
 int tutti_engines_both(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make, unsigned how);
-/* meanwhile.c. As tutti_pack_copies(), where the kernels of the GPU are not loaded yet, of jobs within its memory.
- * TUTTI_ERR_UNAVAILABLE, and nothing was done: kernels do it. */
+/* meanwhile.c. As tutti_pack_copies(), for a caller that has found the kernels of the GPU not loaded
+ * (tutti_endpoint_lacks_kernels()), of jobs within its memory. TUTTI_ERR_UNAVAILABLE: nothing was done, and kernels do
+ * it. */
 int tutti_engines_meanwhile(struct tutti_p2p_worker *worker, int gpu, const struct tutti_pack_job *jobs, unsigned n);
 /* Packs messages of one GPU into scratch there: tutti_pack_reached(), or engines if all of them are this rank's own and
  * the kernels are not loaded. */

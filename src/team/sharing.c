@@ -5,8 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/lives.h"
 #include "core/status.h"
-#include "dtype/pack.h"
 #include "team/socket.h"
 
 /* ---- other nodes of the machine: notes without a connection ---- */
@@ -148,5 +148,5 @@ void tutti_sharing_look(struct tutti_node *node, const struct tutti_device *devi
         pthread_mutex_unlock(&node->lock);
     }
     if (own && atomic_load_explicit(&own->shared, memory_order_relaxed))
-        tutti_few_share(gpu);
+        tutti_gpu_share(gpu);
 }

@@ -12,7 +12,7 @@ void tutti_sharing_meet(struct tutti_node *node, int world_rank, const struct tu
                         const uint64_t key[2]);
 void tutti_sharing_close(struct tutti_node *node);
 /* Local, any thread; cheap from the second call for a GPU on. This rank works on the GPU. If another rank of the
- * machine does too, tutti_few_share() is called here, and there at its next look. */
+ * machine does too, tutti_gpu_share() is called here, and there at its next look. */
 void tutti_sharing_look(struct tutti_node *node, const struct tutti_device *device, int gpu);
 
 #endif

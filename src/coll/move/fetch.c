@@ -55,6 +55,27 @@ static int fetch_can(const struct tutti_team *team, const struct tutti_call *cal
 
 /* ---- sending ---- */
 
+/* Packs what lies on several GPUs, gpus[i] of jobs[i], in one launch for each GPU. Sorts both arrays. */
+static int pack_by_gpu(int gpus[], struct tutti_pack_job jobs[], unsigned n)
+{
+    for (unsigned first = 0, end; first < n; first = end) {
+        end = first + 1;
+        for (unsigned i = end; i < n; i++) {
+            if (gpus[i] != gpus[first])
+                continue;
+            const struct tutti_pack_job job = jobs[i];
+            gpus[i] = gpus[end];
+            jobs[i] = jobs[end];
+            gpus[end] = gpus[first];
+            jobs[end++] = job;
+        }
+        const int status = tutti_pack_now(gpus[first], &jobs[first], end - first);
+        if (status != TUTTI_OK)
+            return status;
+    }
+    return TUTTI_OK;
+}
+
 /* 1: all blocks are posted, and the slots of this rank's call name the first one for each rank. */
 static int fetch_post(struct tutti_team *team, struct tutti_move *move, struct tutti_p2p_send *sent)
 {
@@ -81,7 +102,7 @@ static int fetch_post(struct tutti_team *team, struct tutti_move *move, struct t
         last[rank] = sent[i].rndv;
     }
     if (fine && used)
-        fine = tutti_pack_on(gpus, jobs, used) == TUTTI_OK;
+        fine = pack_by_gpu(gpus, jobs, used) == TUTTI_OK;
     free(jobs);
     return fine;
 }

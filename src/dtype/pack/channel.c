@@ -1,6 +1,7 @@
 #include "dtype/pack/channel.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,6 +26,7 @@ enum {
 };
 
 static struct tutti_pack_channel *idle[GPUS];
+static atomic_uint idle_life[GPUS]; /* life of the first of them, plus 1; 0: all are in use. Stored with the lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int channel_build(const struct tutti_device *device, int gpu, struct tutti_pack_channel **out)
@@ -80,22 +82,26 @@ static void channel_bury(const struct tutti_device *device, struct tutti_pack_ch
     free(channel);
 }
 
+/* The lock is held. */
+static void idle_set(int gpu, struct tutti_pack_channel *first)
+{
+    idle[gpu] = first;
+    atomic_store_explicit(&idle_life[gpu], first ? first->life + 1 : 0, memory_order_relaxed);
+}
+
 static struct tutti_pack_channel *channel_take_idle(int gpu)
 {
     pthread_mutex_lock(&lock);
     struct tutti_pack_channel *channel = idle[gpu];
     if (channel)
-        idle[gpu] = channel->next;
+        idle_set(gpu, channel->next);
     pthread_mutex_unlock(&lock);
     return channel;
 }
 
 int tutti_pack_channel_is_idle(int gpu)
 {
-    pthread_mutex_lock(&lock);
-    const int is = idle[gpu] && idle[gpu]->life == tutti_gpu_life(gpu);
-    pthread_mutex_unlock(&lock);
-    return is;
+    return atomic_load_explicit(&idle_life[gpu], memory_order_relaxed) == tutti_gpu_life(gpu) + 1;
 }
 
 int tutti_pack_channel_take(const struct tutti_device *device, int gpu, struct tutti_pack_channel **out)
@@ -118,7 +124,7 @@ void tutti_pack_channel_give(struct tutti_pack_channel *channel)
         return;
     pthread_mutex_lock(&lock);
     channel->next = idle[channel->gpu];
-    idle[channel->gpu] = channel;
+    idle_set(channel->gpu, channel);
     pthread_mutex_unlock(&lock);
 }
 
@@ -157,7 +163,7 @@ void tutti_pack_channel_stays(struct tutti_pack_channel *channel, const struct t
     const int is_pair = (how & (TUTTI_PACK_FIRST | TUTTI_PACK_SECOND)) != 0;
     channel->linger_ns = asked;
     channel->fetches = how & TUTTI_PACK_KEEP && how & TUTTI_PACK_ALONE && !is_pair && tutti_settings()->linger_us < 0 &&
-                       device->launch.stay_ns && !tutti_few_is_shared(channel->gpu);
+                       device->launch.stay_ns && !tutti_gpu_is_shared(channel->gpu);
     if (how & TUTTI_PACK_SECOND) {
         channel->linger_ns = channel->stay.may_be_there ? pair : asked;
     } else if (how & TUTTI_PACK_FIRST) {

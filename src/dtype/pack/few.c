@@ -1,4 +1,7 @@
 /* Few bytes between a GPU and the host: by a kernel or by the driver. */
+#include <stdatomic.h>
+
+#include "core/lives.h"
 #include "device/device.h"
 #include "dtype/pack.h"
 
@@ -15,11 +18,19 @@ static uint64_t few_most(enum tutti_few use)
 
 int tutti_few_by_kernel(int gpu, uint64_t bytes, enum tutti_few use, int may_load)
 {
-    if (bytes > few_most(use) || tutti_few_is_shared(gpu))
+    if (bytes > few_most(use) || tutti_gpu_is_shared(gpu))
         return 0;
-    if (tutti_pack_ready(gpu))
+    if (gpu >= 0 && tutti_pack_state(gpu) == TUTTI_PACK_READY)
         return 1;
     if (may_load)
         tutti_pack_missed(gpu);
     return 0;
+}
+
+void tutti_pack_missed(int gpu)
+{
+    enum { REPEATED = 16 };
+    static atomic_uint calls;
+    if (atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed) % REPEATED == REPEATED - 1)
+        (void)tutti_pack_prepare(gpu, NULL);
 }

@@ -37,7 +37,8 @@ static int open_device(int *gpu, const struct tutti_device **out)
     return TUTTI_OK;
 }
 
-static int pack_room(const struct tutti_device *device, int gpu, size_t *room)
+/* Loads the kernels of the GPU, if they are not loaded: *room. */
+static int pack_load(const struct tutti_device *device, int gpu, size_t *room)
 {
     *room = atomic_load_explicit(&rooms[gpu], memory_order_relaxed);
     if (*room)
@@ -56,7 +57,7 @@ int tutti_pack_prepare(int gpu, const struct tutti_plan *plan)
     size_t room;
     int status = open_device(&gpu, &device);
     if (status == TUTTI_OK)
-        status = pack_room(device, gpu, &room);
+        status = pack_load(device, gpu, &room);
     if (status == TUTTI_OK)
         status = tutti_pack_channel_take(device, gpu, &channel);
     if (status != TUTTI_OK)
@@ -68,23 +69,24 @@ int tutti_pack_prepare(int gpu, const struct tutti_plan *plan)
     return status;
 }
 
-int tutti_pack_loaded(int gpu)
+/* Simulated GPUs load none, and take no time for it unless they map memory slowly. */
+static int pack_loads(const struct tutti_device *device)
 {
-    const struct tutti_device *device = tutti_device();
-    if (!device || (!device->launch.prepare && (!device->share.usual_ns || device->share.usual_ns() == 0)))
-        return 1;
-    if (gpu < 0 && (device->gpu.current(&gpu) != TUTTI_OK || gpu < 0))
-        gpu = 0;
-    return gpu < GPUS && atomic_load_explicit(&rooms[gpu], memory_order_relaxed) != 0;
+    return device->launch.prepare || (device->share.usual_ns && device->share.usual_ns() > 0);
 }
 
-int tutti_pack_ready(int gpu)
+enum tutti_pack_state tutti_pack_state(int gpu)
 {
     const struct tutti_device *device = tutti_device();
-    if (!device || (!device->launch.prepare && !tutti_gate_closed())) /* nothing is ever loaded */
-        return device != NULL;
-    return gpu >= 0 && gpu < GPUS && atomic_load_explicit(&rooms[gpu], memory_order_relaxed) != 0 &&
-           tutti_pack_channel_is_idle(gpu);
+    if (!device)
+        return TUTTI_PACK_UNLOADED;
+    if (!pack_loads(device) && !tutti_gate_closed())
+        return TUTTI_PACK_READY;
+    if (gpu < 0 && (device->gpu.current(&gpu) != TUTTI_OK || gpu < 0))
+        gpu = 0;
+    if (gpu >= GPUS || atomic_load_explicit(&rooms[gpu], memory_order_relaxed) == 0)
+        return TUTTI_PACK_UNLOADED;
+    return tutti_pack_channel_is_idle(gpu) ? TUTTI_PACK_READY : TUTTI_PACK_LOADED;
 }
 
 /* What the GPU keeps of the plan; `stream` is the one that will be launched into, which may be captured. */
@@ -220,7 +222,7 @@ int tutti_pack_enqueue(struct tutti_stream *stream, int gpu, const struct tutti_
     size_t room;
     int status = open_device(&gpu, &device);
     if (status == TUTTI_OK)
-        status = pack_room(device, gpu, &room);
+        status = pack_load(device, gpu, &room);
     if (status != TUTTI_OK)
         return status;
     struct tutti_parts *parts = tutti_parts_begin(device, stream, room);
@@ -318,7 +320,7 @@ static int launch_jobs(const struct tutti_device *device, int gpu, const struct 
 {
     struct tutti_pack_channel *channel;
     size_t room;
-    int status = pack_room(device, gpu, &room);
+    int status = pack_load(device, gpu, &room);
     if (status == TUTTI_OK)
         status = tutti_pack_channel_take(device, gpu, &channel);
     if (status != TUTTI_OK)

@@ -28,9 +28,9 @@ static int open_call(struct tutti_stage *stage, struct tutti_recv_request *recv,
     return status;
 }
 
-/* A call that the MPI has started with this code: it has its entry, or nothing is left. */
-static int message_kept(int code, const MPI_Request *request, struct tutti_stage *stage,
-                        struct tutti_recv_request *recv, struct tutti_request *entry)
+/* The end of a call that the MPI has made, with this code: the request gets its entry, or nothing is left. */
+static int start_end(int code, const MPI_Request *request, struct tutti_stage *stage, struct tutti_recv_request *recv,
+                     struct tutti_request *entry)
 {
     if (code == MPI_SUCCESS && entry)
         return tutti_request_begun(entry, *request);
@@ -41,9 +41,10 @@ static int message_kept(int code, const MPI_Request *request, struct tutti_stage
     return code;
 }
 
-/* A receive, or a persistent call, whose elements are copied in at each start. */
-static int message_begun(const char *call, int code, const MPI_Request *request, struct tutti_stage *stage,
-                         struct tutti_recv_request *recv, struct tutti_request *entry)
+/* The same of a receive or a persistent call, and its count. A persistent send with an entry is counted at each start
+ * instead, which copies its elements in. */
+static int receive_or_init_end(const char *call, int code, const MPI_Request *request, struct tutti_stage *stage,
+                               struct tutti_recv_request *recv, struct tutti_request *entry)
 {
     const enum tutti_reason reason = tutti_why_take(TUTTI_REASON_CALL);
     if (code == MPI_SUCCESS && !recv && stage->way & TUTTI_STAGE_IN && !entry)
@@ -52,7 +53,7 @@ static int message_begun(const char *call, int code, const MPI_Request *request,
         tutti_receive_begun(entry);
     else if (code == MPI_SUCCESS && entry)
         tutti_staged_because(entry, reason);
-    return message_kept(code, request, stage, recv, entry);
+    return start_end(code, request, stage, recv, entry);
 }
 
 /* Opens the stage of a send, which an early copy may fill. */
@@ -65,14 +66,13 @@ static int open_send(struct tutti_stage *stage, struct tutti_request **entry, co
         return status;
     status = tutti_early_fill(early, stage);
     if (status != TUTTI_OK)
-        message_kept(MPI_ERR_OTHER, NULL, stage, NULL, *entry);
+        start_end(MPI_ERR_OTHER, NULL, stage, NULL, *entry);
     return status;
 }
 
-/* A send. */
-static int staged_send_begun(const char *call, int code, const MPI_Request *request, struct tutti_stage *stage,
-                             struct tutti_request *entry, const struct tutti_early *early,
-                             const struct tutti_there *there)
+/* The same of a send that is no persistent one, which is counted now. */
+static int send_end(const char *call, int code, const MPI_Request *request, struct tutti_stage *stage,
+                    struct tutti_request *entry, const struct tutti_early *early, const struct tutti_there *there)
 {
     const enum tutti_reason reason = tutti_why_take(TUTTI_REASON_CALL);
     if (code == MPI_SUCCESS) {
@@ -82,7 +82,7 @@ static int staged_send_begun(const char *call, int code, const MPI_Request *requ
         if (entry)
             tutti_staged_because(entry, reason);
     }
-    return message_kept(code, request, stage, NULL, entry);
+    return start_end(code, request, stage, NULL, entry);
 }
 
 /* A persistent send that the MPI need not make. The MPI has made one, so the arguments are right. */

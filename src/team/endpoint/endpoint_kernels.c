@@ -10,7 +10,7 @@ enum { KERNELS_NS = 5000000 };
 
 int tutti_endpoint_lacks_kernels(const struct tutti_endpoint *endpoint, int gpu)
 {
-    return __builtin_expect(!tutti_pack_loaded(gpu), 0) && tutti_endpoint_is_slow(endpoint) &&
+    return __builtin_expect(tutti_pack_state(gpu) == TUTTI_PACK_UNLOADED, 0) && tutti_endpoint_is_slow(endpoint) &&
            !tutti_settings()->mapping_price_us;
 }
 

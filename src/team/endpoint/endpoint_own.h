@@ -201,8 +201,7 @@ static inline uint64_t tutti_endpoint_mapping_takes(const struct tutti_endpoint 
  * reported by the call that needs them. */
 static inline void tutti_endpoint_load_kernels(const struct tutti_endpoint *endpoint, int gpu, unsigned life)
 {
-    if (tutti_endpoint_is_slow(endpoint) && life == tutti_gpu_life(gpu) &&
-        !(tutti_pack_loaded(gpu) && tutti_pack_ready(gpu)))
+    if (tutti_endpoint_is_slow(endpoint) && life == tutti_gpu_life(gpu) && tutti_pack_state(gpu) != TUTTI_PACK_READY)
         (void)tutti_pack_prepare(gpu, NULL);
 }
 

@@ -37,7 +37,7 @@ static uint64_t price_of(const struct tutti_endpoint *endpoint, const struct tut
 /* What a mapping costs more while they are not loaded; no part of what is owed. */
 static uint64_t price_of_kernels(int gpu)
 {
-    return tutti_settings()->mapping_price_us || tutti_pack_ready(gpu) ? 0 : KERNELS_NS;
+    return tutti_settings()->mapping_price_us || tutti_pack_state(gpu) == TUTTI_PACK_READY ? 0 : KERNELS_NS;
 }
 
 /* What packing a message takes longer than to fetch it from a mapped allocation. */
