@@ -27,13 +27,14 @@ static void resources_dismantle(struct tutti_node *node, struct tutti_resources 
     free(resources);
 }
 
-/* A pooled channel of this GPU: the smallest of at least `want` bytes if `most` permits it, otherwise the largest.
- * NULL: the pool holds no channel of this GPU. The lock is held. */
+/* A pooled channel of this GPU (-1: of any): the smallest of at least `want` bytes if `most` permits it, otherwise the
+ * largest. NULL: the pool holds no channel of this GPU. The lock is held. */
 static struct tutti_resources *find_free(struct tutti_node *node, int gpu, size_t most, size_t want)
 {
     struct tutti_resources *found = NULL;
     for (struct tutti_resources *resources = node->resources; resources; resources = resources->next) {
-        if (resources->used || resources->stuck || resources->gpu != gpu || resources->life != tutti_gpu_life(gpu))
+        if (resources->used || resources->stuck || (gpu >= 0 && resources->gpu != gpu) ||
+            resources->life != tutti_gpu_life(resources->gpu))
             continue;
         const int smaller = found && resources->bytes < found->bytes;
         if (!found || (most > 0 && found->bytes >= want ? smaller && resources->bytes >= want : !smaller))
@@ -195,6 +196,17 @@ int tutti_resources_take(struct tutti_node *node, int gpu, size_t most, struct t
     }
     *out = resources;
     return TUTTI_OK;
+}
+
+int tutti_resources_are_known(struct tutti_node *node, int gpu, size_t most, uint64_t ranks)
+{
+    tutti_fiber_lock(&node->lock);
+    tutti_membership_sweep(node);
+    const size_t want = node->device ? channel_bytes(node, most) : 0;
+    const struct tutti_resources *resources = want ? find_free(node, gpu, most, want) : NULL;
+    const int known = resources && resources->bytes >= want && (ranks & ~resources->teammates) == 0;
+    pthread_mutex_unlock(&node->lock);
+    return known;
 }
 
 int tutti_resources_begin(struct tutti_node *node, struct tutti_resources *resources, uint64_t ticks, size_t bytes)

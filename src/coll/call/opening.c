@@ -7,8 +7,16 @@
 #include "core/settings.h"
 
 /* What a staged call loses: two copies and the waits for them, and the bytes. What the first team of a process takes,
- * a further one, and an image of kernels. */
-enum { LOST_NS = 25000, LOST_BYTES = 2, FIRST_NS = 10000000, FURTHER_NS = 3000000, KERNELS_NS = 8000000 };
+ * a further one, one that gets the channel of an earlier team of all its ranks, and an image of kernels. */
+enum {
+    LOST_NS = 25000,
+    LOST_BYTES = 2,
+    FIRST_NS = 10000000,
+    FURTHER_NS = 3000000,
+    AGAIN_NS = 500000,
+    KERNELS_NS = 8000000,
+    READY_PART = 4 /* so much of its price lost: what the device does in the background before teams open begins */
+};
 static atomic_int opened; /* 1: a team of the process has been opened on a GPU */
 
 /* A kernel of the image that the call needs: one image has all that move data. */
@@ -23,13 +31,15 @@ static int opening_kernel(int type, int op)
 
 /* ns that this rank would have to spend before the call's kernels can be launched; 0: nothing, or the device is quick.
  */
-static uint64_t opening_takes(const struct tutti_team *team, int type, int op)
+static uint64_t opening_takes(const struct tutti_team *team, int gpu, int type, int op)
 {
     const struct tutti_device *device = tutti_device();
     if (!device || !device->share.usual_ns || device->share.usual_ns() == 0)
         return 0;
+    if (team->state == TUTTI_TEAM_CLOSED && !atomic_load_explicit(&opened, memory_order_relaxed))
+        return FIRST_NS;
     if (team->state == TUTTI_TEAM_CLOSED)
-        return atomic_load_explicit(&opened, memory_order_relaxed) ? FURTHER_NS : FIRST_NS;
+        return tutti_team_opens_soon(team, gpu) ? AGAIN_NS : FURTHER_NS;
     return device->launch.lacks && team->leader && device->launch.lacks(team->gpu, opening_kernel(type, op), type, op)
                ? KERNELS_NS
                : 0;
@@ -65,11 +75,13 @@ int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, 
     if (!call->may_open_later || opening_is_over(team, type, op) ||
         (team->state != TUTTI_TEAM_OPEN && team->state != TUTTI_TEAM_CLOSED))
         return 0;
-    const uint64_t takes = opening_takes(team, type, op), set = (uint64_t)tutti_settings()->mapping_price_us * 1000;
+    const uint64_t takes = opening_takes(team, call->gpu, type, op),
+                   set = (uint64_t)tutti_settings()->mapping_price_us * 1000;
     if (takes == 0)
         return 0;
     state->lost_ns += LOST_NS + bytes / LOST_BYTES;
-    if (state->lost_ns < (set ? set : takes) || (!set && opening_is_early(team))) {
+    const int early = !set && state->lost_ns >= takes / READY_PART && opening_is_early(team);
+    if (state->lost_ns < (set ? set : takes) || early) {
         tutti_why_set(TUTTI_REASON_FIRST_CALLS);
         return 1;
     }
