@@ -147,8 +147,7 @@ static struct tutti_resources *resources_build(struct tutti_node *node, int gpu,
     return resources;
 }
 
-/* Fresh flags: flags that an earlier communicator's launches left would be taken for this one's.
- * tutti_resources_begin() clears its packets. */
+/* Clear words, and what the channel has counted for earlier teams. */
 static int resources_clear(struct tutti_node *node, struct tutti_resources *resources)
 {
     struct tutti_words *words = &tutti_node_control(node)->words[resources->words];
@@ -167,10 +166,7 @@ static int resources_clear(struct tutti_node *node, struct tutti_resources *reso
         status = node->device->stream.sync(resources->stream);
     if (status == TUTTI_OK && ticks > resources->ticks)
         resources->ticks = ticks;
-    if (status == TUTTI_OK)
-        status =
-            node->device->stream.fill(resources->stream, resources->channel, 0, sizeof(struct tutti_channel_flags));
-    return status == TUTTI_OK ? node->device->stream.sync(resources->stream) : status;
+    return status;
 }
 
 int tutti_resources_take(struct tutti_node *node, int gpu, size_t most, struct tutti_resources **out, const char **why)
@@ -211,10 +207,10 @@ int tutti_resources_are_known(struct tutti_node *node, int gpu, size_t most, uin
 
 int tutti_resources_begin(struct tutti_node *node, struct tutti_resources *resources, uint64_t ticks, size_t bytes)
 {
-    int status = TUTTI_OK;
+    const int whole = resources->spoilt || (resources->laid != 0 && resources->laid != bytes);
     ticks = (ticks + TUTTI_TICKS - 1) / TUTTI_TICKS * TUTTI_TICKS;
-    if (resources->spoilt || (resources->laid != 0 && resources->laid != bytes))
-        status = node->device->stream.fill(resources->stream, resources->channel, 0, resources->bytes);
+    int status = node->device->stream.fill(resources->stream, resources->channel, 0,
+                                           whole ? resources->bytes : sizeof(struct tutti_channel_flags));
     if (status == TUTTI_OK)
         status = node->device->stream.copy(resources->stream,
                                            (char *)resources->channel + offsetof(struct tutti_channel_flags, ticks),
