@@ -52,6 +52,8 @@ struct tutti_resources {
     int stuck;   /* 1: a kernel has not left it; never reused */
     int spoilt;  /* 1: the last team broke: what lies in the channel may be of later epochs than its ticks say */
     size_t laid; /* bytes of a channel as the last team laid it out; 0: there was none */
+    uint64_t
+        teammates; /* node ranks below 64 of the teams that have had it: their leaders have it mapped, most likely */
 };
 
 /* The private part of a team that is whole. */

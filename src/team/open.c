@@ -271,6 +271,24 @@ static void opening_give_up(struct opening *o, const char *why)
     tutti_info("device memory is not shared on %s: %s", team->transport->label, why);
 }
 
+/* Node ranks of the team, those below 64. */
+static uint64_t team_nodemates(const struct tutti_team *team)
+{
+    uint64_t ranks = 0;
+    for (int r = 0; r < team->size; r++) {
+        const int rank = tutti_membership(team)->peer[r];
+        ranks |= rank < 64 ? UINT64_C(1) << rank : 0;
+    }
+    return ranks;
+}
+
+int tutti_team_opens_soon(const struct tutti_team *team, int gpu)
+{
+    const uint64_t ranks = team_nodemates(team);
+    return __builtin_popcountll(ranks) == team->size &&
+           tutti_resources_are_known(tutti_membership(team)->node, gpu, team->channel_most, ranks);
+}
+
 static void fill_team(struct opening *o)
 {
     struct tutti_team *team = o->team;
@@ -288,6 +306,7 @@ static void fill_team(struct opening *o)
     team->finished = 0;
     team->noticed = 0; /* as the words are cleared: a team may be opened again */
     team->mail = (struct tutti_mail_box){.sequence = (uint32_t)TUTTI_FIRST};
+    o->resources->teammates |= team_nodemates(team);
     tutti_membership(team)->resources = o->resources;
     tutti_membership(team)->kernel_epoch = 0;
     tutti_sm_budget_open(team);

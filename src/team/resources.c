@@ -27,13 +27,14 @@ static void resources_dismantle(struct tutti_node *node, struct tutti_resources 
     free(resources);
 }
 
-/* A pooled channel of this GPU: the smallest of at least `want` bytes if `most` permits it, otherwise the largest.
- * NULL: the pool holds no channel of this GPU. The lock is held. */
+/* A pooled channel of this GPU (-1: of any): the smallest of at least `want` bytes if `most` permits it, otherwise the
+ * largest. NULL: the pool holds no channel of this GPU. The lock is held. */
 static struct tutti_resources *find_free(struct tutti_node *node, int gpu, size_t most, size_t want)
 {
     struct tutti_resources *found = NULL;
     for (struct tutti_resources *resources = node->resources; resources; resources = resources->next) {
-        if (resources->used || resources->stuck || resources->gpu != gpu || resources->life != tutti_gpu_life(gpu))
+        if (resources->used || resources->stuck || (gpu >= 0 && resources->gpu != gpu) ||
+            resources->life != tutti_gpu_life(resources->gpu))
             continue;
         const int smaller = found && resources->bytes < found->bytes;
         if (!found || (most > 0 && found->bytes >= want ? smaller && resources->bytes >= want : !smaller))
@@ -146,8 +147,7 @@ static struct tutti_resources *resources_build(struct tutti_node *node, int gpu,
     return resources;
 }
 
-/* Fresh flags: flags that an earlier communicator's launches left would be taken for this one's.
- * tutti_resources_begin() clears its packets. */
+/* Clear words, and what the channel has counted for earlier teams. */
 static int resources_clear(struct tutti_node *node, struct tutti_resources *resources)
 {
     struct tutti_words *words = &tutti_node_control(node)->words[resources->words];
@@ -166,10 +166,7 @@ static int resources_clear(struct tutti_node *node, struct tutti_resources *reso
         status = node->device->stream.sync(resources->stream);
     if (status == TUTTI_OK && ticks > resources->ticks)
         resources->ticks = ticks;
-    if (status == TUTTI_OK)
-        status =
-            node->device->stream.fill(resources->stream, resources->channel, 0, sizeof(struct tutti_channel_flags));
-    return status == TUTTI_OK ? node->device->stream.sync(resources->stream) : status;
+    return status;
 }
 
 int tutti_resources_take(struct tutti_node *node, int gpu, size_t most, struct tutti_resources **out, const char **why)
@@ -197,12 +194,23 @@ int tutti_resources_take(struct tutti_node *node, int gpu, size_t most, struct t
     return TUTTI_OK;
 }
 
+int tutti_resources_are_known(struct tutti_node *node, int gpu, size_t most, uint64_t ranks)
+{
+    tutti_fiber_lock(&node->lock);
+    tutti_membership_sweep(node);
+    const size_t want = node->device ? channel_bytes(node, most) : 0;
+    const struct tutti_resources *resources = want ? find_free(node, gpu, most, want) : NULL;
+    const int known = resources && resources->bytes >= want && (ranks & ~resources->teammates) == 0;
+    pthread_mutex_unlock(&node->lock);
+    return known;
+}
+
 int tutti_resources_begin(struct tutti_node *node, struct tutti_resources *resources, uint64_t ticks, size_t bytes)
 {
-    int status = TUTTI_OK;
+    const int whole = resources->spoilt || (resources->laid != 0 && resources->laid != bytes);
     ticks = (ticks + TUTTI_TICKS - 1) / TUTTI_TICKS * TUTTI_TICKS;
-    if (resources->spoilt || (resources->laid != 0 && resources->laid != bytes))
-        status = node->device->stream.fill(resources->stream, resources->channel, 0, resources->bytes);
+    int status = node->device->stream.fill(resources->stream, resources->channel, 0,
+                                           whole ? resources->bytes : sizeof(struct tutti_channel_flags));
     if (status == TUTTI_OK)
         status = node->device->stream.copy(resources->stream,
                                            (char *)resources->channel + offsetof(struct tutti_channel_flags, ticks),

@@ -209,6 +209,9 @@ int tutti_team_take_report(struct tutti_team *team);
  * UNAVAILABLE on all (`why` says the reason; not an error). Through shared memory alone, so that it is bounded, reports
  * stalls and may be called on any thread. */
 int tutti_team_open(struct tutti_team *team, int gpu);
+/* Local. 1 if opening a closed team that is whole on `gpu` (-1: on the GPU of some earlier team) most likely allocates
+ * and maps nothing: a team of all its ranks was open there before, and has given its channel back. */
+int tutti_team_opens_soon(const struct tutti_team *team, int gpu);
 /* Collective over the ranks of an open team that no stream uses (share 0), in a call at which all have arrived: gives
  * the channel back, so that the team can be opened again, on other GPUs or in a new life of its own. reset: ranks whose
  * GPUs have been reset, of whose channels nothing is kept mapped. What the room above keeps on the GPU must have gone

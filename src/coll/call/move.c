@@ -91,7 +91,7 @@ uint32_t tutti_move_able(struct tutti_team *team, const struct tutti_call *call)
         move_flatten(team, call->move);
     const struct tutti_call mine = move_call(call);
     if (permitted & move_rows_of_teams() && call->move->runs.are &&
-        tutti_opening_waits(team, call, TUTTI_MOVES_TYPE, TUTTI_MOVES_OP, mine.count))
+        tutti_opening_waits(team, &mine, TUTTI_MOVES_TYPE, TUTTI_MOVES_OP, mine.count))
         return 0;
     for (int i = 0; i < TUTTI_MOVES; i++) {
         if (permitted >> i & 1)

@@ -6,10 +6,19 @@
 #include "core/reasons.h"
 #include "core/settings.h"
 
-/* What a staged call loses: two copies and the waits for them, and the bytes. What the first team of a process takes,
- * a further one, and an image of kernels. */
-enum { LOST_NS = 25000, LOST_BYTES = 2, FIRST_NS = 10000000, FURTHER_NS = 3000000, KERNELS_NS = 8000000 };
-static atomic_int opened; /* 1: a team of the process has been opened on a GPU */
+/* What a staged call loses: two copies and the waits for them, and the bytes. What opening a team takes, one that gets
+ * the channel of an earlier team of all its ranks, and an image of kernels. */
+enum {
+    LOST_NS = 25000,
+    LOST_BYTES = 2,
+    TEAM_NS = 2000000,
+    AGAIN_NS = 800000,
+    KERNELS_NS = 8000000,
+    FIRST_NS = TEAM_NS + KERNELS_NS, /* the first team of a process */
+    READY_PART = 4 /* so much of it lost: what the device does in the background before teams open begins */
+};
+static atomic_int opened;         /* 1: a team of the process has been opened on a GPU */
+static _Atomic uint64_t lost_all; /* ns that calls of all communicators have lost before */
 
 /* A kernel of the image that the call needs: one image has all that move data. */
 static int opening_kernel(int type, int op)
@@ -23,13 +32,13 @@ static int opening_kernel(int type, int op)
 
 /* ns that this rank would have to spend before the call's kernels can be launched; 0: nothing, or the device is quick.
  */
-static uint64_t opening_takes(const struct tutti_team *team, int type, int op)
+static uint64_t opening_takes(const struct tutti_team *team, int gpu, int type, int op)
 {
     const struct tutti_device *device = tutti_device();
     if (!device || !device->share.usual_ns || device->share.usual_ns() == 0)
         return 0;
     if (team->state == TUTTI_TEAM_CLOSED)
-        return atomic_load_explicit(&opened, memory_order_relaxed) ? FURTHER_NS : FIRST_NS;
+        return tutti_team_opens_soon(team, gpu) ? AGAIN_NS : TEAM_NS;
     return device->launch.lacks && team->leader && device->launch.lacks(team->gpu, opening_kernel(type, op), type, op)
                ? KERNELS_NS
                : 0;
@@ -52,11 +61,17 @@ int tutti_opening_keeps_order(const struct tutti_team *team, const struct tutti_
            (team->size > 2 && rounds[call->type] && (call->op == TUTTI_OP_SUM || call->op == TUTTI_OP_PROD));
 }
 
-/* 1: it pays to open the team now, but for what the device does in the background. */
-static int opening_is_early(const struct tutti_team *team)
+/* 1: the process has no team yet, and its calls have not lost what the first one takes beyond its communicator's part,
+ * or the device is not ready for it. The calls of all communicators count: each may have few. */
+static int opening_is_early(const struct tutti_team *team, uint64_t lost)
 {
     const struct tutti_device *device = tutti_device();
-    return team->state == TUTTI_TEAM_CLOSED && device->gpu.ready && !device->gpu.ready();
+    if (team->state != TUTTI_TEAM_CLOSED)
+        return 0;
+    uint64_t all = FIRST_NS;
+    if (!atomic_load_explicit(&opened, memory_order_relaxed))
+        all = atomic_fetch_add_explicit(&lost_all, lost, memory_order_relaxed) + lost;
+    return (all >= FIRST_NS / READY_PART && device->gpu.ready && !device->gpu.ready()) || all < FIRST_NS;
 }
 
 int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, int type, int op, uint64_t bytes)
@@ -65,11 +80,14 @@ int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, 
     if (!call->may_open_later || opening_is_over(team, type, op) ||
         (team->state != TUTTI_TEAM_OPEN && team->state != TUTTI_TEAM_CLOSED))
         return 0;
-    const uint64_t takes = opening_takes(team, type, op), set = (uint64_t)tutti_settings()->mapping_price_us * 1000;
+    const uint64_t takes = opening_takes(team, call->gpu, type, op),
+                   set = (uint64_t)tutti_settings()->mapping_price_us * 1000;
     if (takes == 0)
         return 0;
-    state->lost_ns += LOST_NS + bytes / LOST_BYTES;
-    if (state->lost_ns < (set ? set : takes) || (!set && opening_is_early(team))) {
+    const uint64_t lost = LOST_NS + bytes / LOST_BYTES;
+    const int early = !set && opening_is_early(team, lost);
+    state->lost_ns += lost;
+    if (state->lost_ns < (set ? set : takes) || early) {
         tutti_why_set(TUTTI_REASON_FIRST_CALLS);
         return 1;
     }

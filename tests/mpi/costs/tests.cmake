@@ -38,6 +38,9 @@ tutti_mpi_test(mpi-first-calls PROGRAM mpi-first_calls RANKS 4 RANKS_MPICH 2
                ENV ${stats} ${first_packets} TUTTI_HOST_MAPPING_US=100 TUTTI_MAPPING_PRICE_US=1000 EVERYWHERE TIMEOUT 90)
 tutti_mpi_test(mpi-first-calls-random PROGRAM mpi-first_calls RANKS 3 RANKS_MPICH 2 ARGS random
                ENV ${stats} ${first_packets} TUTTI_HOST_MAPPING_US=100 TUTTI_MAPPING_PRICE_US=300 TIMEOUT 90)
+program(new_comms EVERYWHERE)
+tutti_mpi_test(mpi-new-comms PROGRAM mpi-new_comms RANKS 4 RANKS_MPICH 2
+               ENV ${stats} ${first_packets} TUTTI_HOST_MAPPING_US=1 EVERYWHERE TIMEOUT 90)
 program(repeated EVERYWHERE)
 tutti_mpi_test(mpi-repeated PROGRAM mpi-repeated RANKS 2
                ENV ${stats} "TUTTI_RULES=neighbor:*@ll moves_nonblocking:*@ll" TUTTI_TEST_EXPECT=packets EVERYWHERE TIMEOUT 60)
