@@ -166,6 +166,12 @@ TUTTI_FN uint64_t tutti_flow_look(const struct tutti_flow_args *args)
     return 0;
 }
 
+/* Every store to a peer is a release. */
+TUTTI_FN uint64_t tutti_flow_begin_released(const struct tutti_flow_args *args, unsigned block)
+{
+    return tutti_flow_begin(args, block);
+}
+
 TUTTI_FN uint64_t tutti_flow_begin_seen(const struct tutti_flow_args *args, unsigned block, uint64_t seen)
 {
     (void)seen;
@@ -300,6 +306,14 @@ TUTTI_FN int tutti_flow_await_places(const struct tutti_flow_args *args, enum tu
     return 1;
 }
 
+TUTTI_FN int tutti_flow_await_both(const struct tutti_flow_args *args, uint64_t epoch, const uint64_t bytes[],
+                                   uint64_t source[], uint64_t result[])
+{
+    const uint32_t all = (UINT32_C(1) << args->ranks) - 1;
+    return tutti_flow_await_places(args, TUTTI_PLACE_SOURCE, all, epoch, bytes, source) &&
+           tutti_flow_await_places(args, TUTTI_PLACE_RESULT, all, epoch, bytes, result);
+}
+
 TUTTI_FN void tutti_flow_used(const struct tutti_flow_args *args, unsigned phase, unsigned to, unsigned block,
                               uint64_t epoch, uint64_t k)
 {
@@ -335,6 +349,12 @@ TUTTI_FN int tutti_flow_await_of(const struct tutti_flow_args *args, uint32_t of
             ok = tutti_flow_await_one(args, phase, peer, block, epoch, k);
     }
     return ok;
+}
+
+TUTTI_FN int tutti_flow_await_used(const struct tutti_flow_args *args, unsigned phase, unsigned block, uint64_t epoch,
+                                   uint64_t k)
+{
+    return tutti_flow_await(args, phase, block, epoch, k);
 }
 
 TUTTI_FN int tutti_flow_agree(int ok)
