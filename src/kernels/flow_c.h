@@ -166,6 +166,12 @@ TUTTI_FN uint64_t tutti_flow_look(const struct tutti_flow_args *args)
     return 0;
 }
 
+/* Every store to a peer is a release. */
+TUTTI_FN uint64_t tutti_flow_begin_released(const struct tutti_flow_args *args, unsigned block)
+{
+    return tutti_flow_begin(args, block);
+}
+
 TUTTI_FN uint64_t tutti_flow_begin_seen(const struct tutti_flow_args *args, unsigned block, uint64_t seen)
 {
     (void)seen;
@@ -256,50 +262,6 @@ TUTTI_FN void tutti_flow_mark_of(const struct tutti_flow_args *args, uint32_t of
     }
 }
 
-TUTTI_FN void tutti_flow_show(const struct tutti_flow_args *args, enum tutti_place what, unsigned block, uint64_t epoch)
-{
-    for (unsigned i = 0; block == 0 && i + 1 < args->ranks; i++) {
-        const unsigned peer = tutti_flow_peer(args, i);
-        uint64_t *const place = tutti_flow_channel(args, peer)->place[what][args->rank];
-        __atomic_store_n(&place[0], epoch << 32 | (uint32_t)args->there[what][peer], __ATOMIC_RELEASE);
-        __atomic_store_n(&place[1], epoch << 32 | args->there[what][peer] >> 32, __ATOMIC_RELEASE);
-    }
-}
-
-/* The place as this device reaches it. 0: no memory is there, and the launch must be left. */
-TUTTI_FN int tutti_flow_reach(const struct tutti_flow_args *args, uint64_t bytes, uint64_t *place)
-{
-    void *const at = args->host_reach((const void *)(uintptr_t)*place, (size_t)bytes);
-    *place = (uint64_t)(uintptr_t)at;
-    if (at)
-        return 1;
-    __atomic_store_n(&tutti_flow_channel(args, args->rank)->failed, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(args->failed, TUTTI_LEFT_TOLD, __ATOMIC_RELEASE);
-    return 0;
-}
-
-TUTTI_FN int tutti_flow_await_places(const struct tutti_flow_args *args, enum tutti_place what, uint32_t of,
-                                     uint64_t epoch, const uint64_t bytes[], uint64_t place[])
-{
-    for (unsigned i = 0; i + 1 < args->ranks; i++) {
-        const unsigned peer = tutti_flow_peer(args, i);
-        const uint64_t *const words = tutti_flow_channel(args, args->rank)->place[what][peer];
-        struct tutti_patience patience = {0, 0};
-        place[peer] = 0;
-        for (unsigned half = 0; half < 2 && of >> peer & 1; half++) {
-            uint64_t seen;
-            while ((seen = __atomic_load_n(&words[half], __ATOMIC_ACQUIRE)) >> 32 != (uint32_t)epoch) {
-                if (tutti_flow_tired(args, &patience, 9, peer))
-                    return 0;
-            }
-            place[peer] |= (uint64_t)(uint32_t)seen << 32 * half;
-        }
-        if (place[peer] != 0 && !tutti_flow_reach(args, bytes[peer], &place[peer]))
-            return 0;
-    }
-    return 1;
-}
-
 TUTTI_FN void tutti_flow_used(const struct tutti_flow_args *args, unsigned phase, unsigned to, unsigned block,
                               uint64_t epoch, uint64_t k)
 {
@@ -337,6 +299,12 @@ TUTTI_FN int tutti_flow_await_of(const struct tutti_flow_args *args, uint32_t of
     return ok;
 }
 
+TUTTI_FN int tutti_flow_await_used(const struct tutti_flow_args *args, unsigned phase, unsigned block, uint64_t epoch,
+                                   uint64_t k)
+{
+    return tutti_flow_await(args, phase, block, epoch, k);
+}
+
 TUTTI_FN int tutti_flow_agree(int ok)
 {
     return ok;
@@ -355,6 +323,7 @@ TUTTI_FN int tutti_flow_begun(const struct tutti_flow_args *args, unsigned peer,
 }
 
 #include "kernels/flow_packets_c.h"
+#include "kernels/flow_places_c.h"
 
 static void reduce(const struct tutti_c_pair *pair, const void *const from[], unsigned ranks, void *const to[],
                    unsigned outs, uint64_t n);
