@@ -87,12 +87,21 @@ extern atomic_int tutti_endpoint_blinded; /* 1: open receives may ignore short R
 /* A receive that ignores short RTSs may be open from now on, also when the program meets a GPU. 1: it has met one
  * meanwhile, so the receive must look. */
 int tutti_endpoints_blind(void);
+/* 1 if so many elements may have TUTTI_MESSAGE_LOOKED bytes. */
+static inline int tutti_endpoint_long(MPI_Count count, MPI_Datatype type)
+{
+    const struct tutti_type_row *row = tutti_type_find(type);
+    if (!row || count >= (MPI_Count)TUTTI_MESSAGE_LOOKED)
+        return 1;
+    return count >= (MPI_Count)(TUTTI_MESSAGE_LOOKED / 32) &&
+           (uint64_t)count * tutti_type_size(row->type) >= TUTTI_MESSAGE_LOOKED;
+}
 /* 1 if a message of so many elements may be an RTS. Cheap. */
 static inline int tutti_endpoint_may(MPI_Count count, MPI_Datatype type)
 {
     if (likely(!tutti_endpoint && !tutti_far_on) || count <= 0 || tutti_inside)
         return 0;
-    if (count >= (MPI_Count)(TUTTI_MESSAGE_LOOKED / 32) || !tutti_type_find(type) || tutti_endpoint_short())
+    if (tutti_endpoint_long(count, type) || tutti_endpoint_short())
         return 1;
     return unlikely(tutti_endpoint && !atomic_load_explicit(&tutti_endpoint_blinded, memory_order_relaxed)) &&
            tutti_endpoints_blind();
@@ -104,8 +113,7 @@ static inline int tutti_endpoint_may_now(MPI_Count count, MPI_Datatype type)
         return tutti_endpoint_may(count, type);
     if (likely(!tutti_endpoint && !tutti_far_on) || count <= 0 || tutti_inside)
         return 0;
-    return count >= (MPI_Count)(TUTTI_MESSAGE_LOOKED / 32) || !tutti_type_find(type) ||
-           (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint));
+    return tutti_endpoint_long(count, type) || (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint));
 }
 
 #endif

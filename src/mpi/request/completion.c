@@ -5,13 +5,24 @@
 
 #include "core/log.h"
 #include "mpi/real/errors.h"
+#include "mpi/request/unwatched.h"
 #include "mpi/request/waits.h"
 #include "progress/engine.h"
 
 static inline int completion_nothing_open(void)
 {
-    return tutti_inside || (tutti_requests_none() && !tutti_progress_busy() &&
-                            likely(!atomic_load_explicit(&tutti_files_advance, memory_order_relaxed)));
+    if (tutti_inside || (tutti_requests_none() && !tutti_progress_busy() &&
+                         likely(!atomic_load_explicit(&tutti_files_advance, memory_order_relaxed))))
+        return 1;
+    if (unlikely(tutti_unwatched_open))
+        tutti_unwatched_watch();
+    return 0;
+}
+
+/* With nothing open: 1 if the call may complete receives that are not under watch. */
+static inline int completion_is_noted(void)
+{
+    return unlikely(tutti_unwatched_open) && !tutti_inside;
 }
 
 /* ---- the requests of a call ---- */
@@ -168,7 +179,8 @@ int tutti_door_MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
     struct list list;
     if (completion_nothing_open() || !request)
-        return tutti_next.MPI_Wait(request, status);
+        return completion_is_noted() && request ? tutti_unwatched_wait(request, status)
+                                                : tutti_next.MPI_Wait(request, status);
     TUTTI_INSIDE();
     if (list_open(&list, 1, request, one_of(status), 1, TAKE) == UNWATCHED)
         return code_swept(tutti_progressing_wait(&tutti_no_call_requests, request, status));
@@ -180,7 +192,8 @@ int tutti_door_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     struct list list;
     if (completion_nothing_open() || !request)
-        return tutti_next.MPI_Test(request, flag, status);
+        return completion_is_noted() && request ? tutti_unwatched_test(request, flag, status)
+                                                : tutti_next.MPI_Test(request, flag, status);
     TUTTI_INSIDE();
     if (list_open(&list, 1, request, one_of(status), 1, TAKE) == UNWATCHED) {
         tutti_call_requests_poll(&tutti_no_call_requests);
@@ -201,7 +214,8 @@ int tutti_door_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Statu
     struct list list;
     int code, unreturned = 0;
     if (completion_nothing_open())
-        return tutti_next.MPI_Waitall(count, array_of_requests, array_of_statuses);
+        return completion_is_noted() ? tutti_unwatched_waitall(count, array_of_requests, array_of_statuses)
+                                     : tutti_next.MPI_Waitall(count, array_of_requests, array_of_statuses);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, completion_all_of(array_of_statuses), count, TAKE);
     if (found == NO_MEMORY)
@@ -220,7 +234,8 @@ int tutti_door_MPI_Testall(int count, MPI_Request array_of_requests[], int *flag
 {
     struct list list;
     if (completion_nothing_open())
-        return tutti_next.MPI_Testall(count, array_of_requests, flag, array_of_statuses);
+        return completion_is_noted() ? tutti_unwatched_testall(count, array_of_requests, flag, array_of_statuses)
+                                     : tutti_next.MPI_Testall(count, array_of_requests, flag, array_of_statuses);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, completion_all_of(array_of_statuses), count, TAKE);
     if (found == NO_MEMORY)
@@ -240,7 +255,8 @@ int tutti_door_MPI_Waitany(int count, MPI_Request array_of_requests[], int *indx
 {
     struct list list;
     if (completion_nothing_open())
-        return tutti_next.MPI_Waitany(count, array_of_requests, indx, status);
+        return completion_is_noted() ? tutti_unwatched_waitany(count, array_of_requests, indx, status)
+                                     : tutti_next.MPI_Waitany(count, array_of_requests, indx, status);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, one_of(status), 1, TAKE);
     if (found == NO_MEMORY)
@@ -256,7 +272,8 @@ int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx
 {
     struct list list;
     if (completion_nothing_open())
-        return tutti_next.MPI_Testany(count, array_of_requests, indx, flag, status);
+        return completion_is_noted() ? tutti_unwatched_testany(count, array_of_requests, indx, flag, status)
+                                     : tutti_next.MPI_Testany(count, array_of_requests, indx, flag, status);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, one_of(status), 1, TAKE);
     if (found == NO_MEMORY)
@@ -279,7 +296,10 @@ int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx
     {                                                                                                                  \
         struct list list;                                                                                              \
         if (completion_nothing_open())                                                                                 \
-            return tutti_next.MPI_##call(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);   \
+            return completion_is_noted() ? tutti_unwatched_##lower(incount, array_of_requests, outcount,               \
+                                                                   array_of_indices, array_of_statuses)                \
+                                         : tutti_next.MPI_##call(incount, array_of_requests, outcount,                 \
+                                                                 array_of_indices, array_of_statuses);                 \
         TUTTI_INSIDE();                                                                                                \
         const int found =                                                                                              \
             list_open(&list, incount, array_of_requests, completion_all_of(array_of_statuses), incount, TAKE);         \

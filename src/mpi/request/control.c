@@ -1,5 +1,6 @@
 /* MPI_Start, Startall, Cancel and Request_free. */
 #include "mpi/request/request.h"
+#include "mpi/request/unwatched.h"
 
 static struct tutti_request *control_entry(const MPI_Request *request)
 {
@@ -84,6 +85,8 @@ static int request_is_active(const struct tutti_request *entry)
 int tutti_door_MPI_Request_free(MPI_Request *request)
 {
     struct tutti_request *entry;
+    if (unlikely(tutti_unwatched_open) && !tutti_inside)
+        tutti_unwatched_watch();
     if (tutti_inside || tutti_requests_none() || !request || !(entry = tutti_request_take(*request)))
         return tutti_next.MPI_Request_free(request);
     int code = MPI_SUCCESS;

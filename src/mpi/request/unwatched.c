@@ -1,0 +1,135 @@
+#include "mpi/request/unwatched.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/real/handles.h"
+
+enum { SLOTS = 1024, FEW = 64 };
+
+int tutti_unwatched_open;
+static struct tutti_unwatched slots[SLOTS];
+static void (*watch_one)(const struct tutti_unwatched *receive);
+
+/* Handles are small numbers, one after the other, or pointers to objects of a few hundred bytes. */
+static struct tutti_unwatched *slot_of(MPI_Request request)
+{
+    uint64_t word = 0;
+    memcpy(&word, &request, sizeof request);
+    return &slots[(word ^ word >> 7) % SLOTS];
+}
+
+static void slot_drop(struct tutti_unwatched *slot)
+{
+    slot->request = tutti_handles.no_request;
+    tutti_unwatched_open--;
+}
+
+static void unwatched_ended(MPI_Request request)
+{
+    struct tutti_unwatched *slot = slot_of(request);
+    if (slot->request == request && request != tutti_handles.no_request)
+        slot_drop(slot);
+}
+
+void tutti_unwatched_begin(void (*watch)(const struct tutti_unwatched *receive))
+{
+    watch_one = watch;
+    tutti_unwatched_close();
+}
+
+void tutti_unwatched_put(const struct tutti_unwatched *receive)
+{
+    struct tutti_unwatched *slot = slot_of(receive->request);
+    if (receive->request == tutti_handles.no_request)
+        return;
+    if (unlikely(slot->request != tutti_handles.no_request && slot->request != receive->request)) {
+        watch_one(receive);
+        return;
+    }
+    tutti_unwatched_open += slot->request == tutti_handles.no_request;
+    *slot = *receive;
+}
+
+void tutti_unwatched_watch(void)
+{
+    for (int i = 0; i < SLOTS && tutti_unwatched_open; i++) {
+        if (slots[i].request == tutti_handles.no_request)
+            continue;
+        const struct tutti_unwatched receive = slots[i];
+        slot_drop(&slots[i]);
+        watch_one(&receive);
+    }
+}
+
+void tutti_unwatched_close(void)
+{
+    for (int i = 0; i < SLOTS; i++)
+        slots[i].request = tutti_handles.no_request;
+    tutti_unwatched_open = 0;
+}
+
+/* ---- completion ---- */
+
+/* The handles of a call's requests before it. */
+struct handles {
+    int n;
+    MPI_Request *all, few[FEW];
+};
+
+/* 0: without memory. */
+static int handles_copy(struct handles *before, int n, const MPI_Request requests[])
+{
+    before->n = n > 0 && requests ? n : 0;
+    before->all = n <= FEW ? before->few : malloc((size_t)n * sizeof *before->all);
+    if (unlikely(!before->all))
+        return 0;
+    for (int i = 0; i < before->n; i++)
+        before->all[i] = requests[i];
+    return 1;
+}
+
+/* What has completed has another handle now, the null one. */
+static void handles_compare(struct handles *before, const MPI_Request requests[])
+{
+    for (int i = 0; i < before->n; i++) {
+        if (before->all[i] != requests[i])
+            unwatched_ended(before->all[i]);
+    }
+    if (before->all != before->few)
+        free(before->all);
+}
+
+/* Without memory for the handles the receives are put under watch, and the call is made once more. */
+#define COMPLETES(name, call, n, requests, parameters, arguments)                                                      \
+    int name parameters                                                                                                \
+    {                                                                                                                  \
+        struct handles before;                                                                                         \
+        if (unlikely(!handles_copy(&before, n, requests))) {                                                           \
+            tutti_unwatched_watch();                                                                                   \
+            return tutti_door_##call arguments;                                                                        \
+        }                                                                                                              \
+        const int code = tutti_next.call arguments;                                                                    \
+        handles_compare(&before, requests);                                                                            \
+        return code;                                                                                                   \
+    }
+COMPLETES(tutti_unwatched_wait, MPI_Wait, 1, request, (MPI_Request * request, MPI_Status *status), (request, status))
+COMPLETES(tutti_unwatched_test, MPI_Test, 1, request, (MPI_Request * request, int *flag, MPI_Status *status),
+          (request, flag, status))
+COMPLETES(tutti_unwatched_waitall, MPI_Waitall, count, requests,
+          (int count, MPI_Request requests[], MPI_Status *statuses), (count, requests, statuses))
+COMPLETES(tutti_unwatched_testall, MPI_Testall, count, requests,
+          (int count, MPI_Request requests[], int *flag, MPI_Status *statuses), (count, requests, flag, statuses))
+COMPLETES(tutti_unwatched_waitany, MPI_Waitany, count, requests,
+          (int count, MPI_Request requests[], int *which, MPI_Status *status), (count, requests, which, status))
+COMPLETES(tutti_unwatched_testany, MPI_Testany, count, requests,
+          (int count, MPI_Request requests[], int *which, int *flag, MPI_Status *status),
+          (count, requests, which, flag, status))
+COMPLETES(tutti_unwatched_waitsome, MPI_Waitsome, count, requests,
+          (int count, MPI_Request requests[], int *out, int which[], MPI_Status *statuses),
+          (count, requests, out, which, statuses))
+COMPLETES(tutti_unwatched_testsome, MPI_Testsome, count, requests,
+          (int count, MPI_Request requests[], int *out, int which[], MPI_Status *statuses),
+          (count, requests, out, which, statuses))
+#undef COMPLETES

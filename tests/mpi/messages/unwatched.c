@@ -1,0 +1,166 @@
+/* Receives of host memory that are older than the GPU and long enough for an RTS: rank 1 posts more than the library
+ * notes without watching them, completes some in each way with messages of host memory, and only then passes memory of
+ * a GPU. The rest gets what lies in device memory of rank 0, which must be fetched. Argument: how many, 1100 at most;
+ * few are all noted. Two ranks. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kit.h"
+
+enum { RECEIVES = 1100, LEAST = 512, MOST = 2048, DEVICE = 80, MEET = RECEIVES + 1, LEFT = RECEIVES + 2 };
+
+static struct kit_buffer mine;
+static char *room;
+static MPI_Request open[RECEIVES];
+static int receives = RECEIVES, early;
+static MPI_Status statuses[RECEIVES];
+static int which[RECEIVES];
+
+static int bytes_of(int i)
+{
+    return LEAST + (int)(random_mix(kit_seed + (uint64_t)i) % (MOST - LEAST));
+}
+
+static const char *contents(int i)
+{
+    static char data[MOST];
+    for (int b = 0; b < MOST; b++)
+        data[b] = (char)random_mix(kit_seed + (uint64_t)i * 1000003 + (uint64_t)b);
+    return data;
+}
+
+static void send(int i, int on_device, MPI_Comm comm)
+{
+    const int bytes = bytes_of(i);
+    const void *from = on_device ? kit_put(&mine, 0, contents(i), (size_t)bytes) : contents(i);
+    MPI_Send(from, bytes, MPI_BYTE, 1, i, comm);
+}
+
+static void check_message(int i, const char *got)
+{
+    CHECK(memcmp(got, contents(i), (size_t)bytes_of(i)) == 0, "receive %d: wrong data", i);
+}
+
+static void check_status(int i, const MPI_Status *status)
+{
+    int bytes = -1;
+    MPI_Get_count(status, MPI_BYTE, &bytes);
+    CHECK(bytes == bytes_of(i) && status->MPI_TAG == i, "receive %d: tag %d with %d bytes of %d", i, status->MPI_TAG,
+          bytes, bytes_of(i));
+}
+
+static void complete_some(int from, int n, int all)
+{
+    for (int left = n; left > 0;) {
+        int out = 0;
+        if (all)
+            MPI_Waitsome(n, open + from, &out, which, statuses);
+        else
+            MPI_Testsome(n, open + from, &out, which, statuses);
+        for (int k = 0; k < out; k++)
+            check_status(from + which[k], &statuses[k]);
+        left -= out;
+    }
+}
+
+static void complete_any(int from, int n, int waits)
+{
+    for (int left = n; left > 0;) {
+        int flag = 1, index = MPI_UNDEFINED;
+        MPI_Status status;
+        if (waits)
+            MPI_Waitany(n, open + from, &index, &status);
+        else
+            MPI_Testany(n, open + from, &index, &flag, &status);
+        if (flag)
+            check_status(from + index, &status);
+        left -= flag;
+    }
+}
+
+/* Receives [from, from + n), by all calls in turn. */
+static void complete(int from, int n)
+{
+    const int part = n / 8, end = from + n;
+    int flag = 0;
+    for (int i = from; i < from + part; i++) {
+        MPI_Wait(&open[i], &statuses[i]);
+        check_status(i, &statuses[i]);
+    }
+    from += part;
+    for (int i = from; i < from + part; i++) {
+        for (flag = 0; !flag;)
+            MPI_Test(&open[i], &flag, &statuses[i]);
+        check_status(i, &statuses[i]);
+    }
+    from += part;
+    complete_some(from, part, 0);
+    complete_some(from + part, part, 1);
+    complete_any(from + 2 * part, part, 0);
+    complete_any(from + 3 * part, part, 1);
+    from += 4 * part;
+    for (flag = 0; !flag;)
+        MPI_Testall(part, open + from, &flag, statuses);
+    for (int i = 0; i < part; i++)
+        check_status(from + i, &statuses[i]);
+    from += part;
+    MPI_Waitall(end - from, open + from, statuses);
+    for (int i = 0; from + i < end; i++)
+        check_status(from + i, &statuses[i]);
+}
+
+static void meet(void)
+{
+    char *data;
+    kit_open(&mine, KIT_DEVICE, MOST);
+    data = kit_put(&mine, 0, contents(MEET), MOST);
+    if (kit_rank == 0)
+        MPI_Recv(data, MOST, MPI_BYTE, 1, MEET, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else
+        MPI_Send(data, MOST, MPI_BYTE, 0, MEET, MPI_COMM_WORLD);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Request other = MPI_REQUEST_NULL;
+    MPI_Comm comm;
+    static char left[MOST];
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    if (kit_plain || kit_size < 2)
+        kit_skip("unwatched", "needs two ranks, and the library in front");
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    receives = argc > 1 ? atoi(argv[1]) : RECEIVES;
+    early = receives > 2 * DEVICE ? receives - DEVICE : receives / 2;
+    room = calloc(RECEIVES, MOST);
+    if (kit_rank == 1) {
+        for (int i = 0; i < receives; i++)
+            MPI_Irecv(room + (size_t)i * MOST, bytes_of(i), MPI_BYTE, 0, i, MPI_COMM_WORLD, &open[i]);
+        MPI_Irecv(left, bytes_of(LEFT), MPI_BYTE, 0, LEFT, comm, &other);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < early && kit_rank == 0; i++)
+        send(i, 0, MPI_COMM_WORLD);
+    if (kit_rank == 1)
+        complete(0, early);
+    if (kit_rank < 2)
+        meet();
+    if (kit_rank == 0) {
+        for (int i = early; i < receives; i++)
+            send(i, 1, MPI_COMM_WORLD);
+        send(LEFT, 1, comm);
+    } else if (kit_rank == 1) {
+        complete(early, receives - early);
+        MPI_Wait(&other, &statuses[0]);
+        check_status(LEFT, &statuses[0]);
+        for (int i = 0; i < receives; i++)
+            check_message(i, room + (size_t)i * MOST);
+        check_message(LEFT, left);
+        CHECK(kit_counted("MPI_Irecv", "fetched from the sender") > 0, "no message was fetched");
+    }
+    if (kit_rank < 2)
+        kit_close(&mine);
+    MPI_Comm_free(&comm);
+    free(room);
+    return kit_end("unwatched");
+}
