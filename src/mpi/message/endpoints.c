@@ -11,7 +11,6 @@
 #include "mpi/comm/neighbour_order.h"
 #include "mpi/message/far.h"
 #include "mpi/message/short_recv.h"
-#include "mpi/message/start.h"
 #include "mpi/real/self.h"
 #include "progress/engine.h"
 
@@ -97,7 +96,6 @@ void tutti_endpoints_open(void)
         tutti_endpoint = tutti_endpoint_new(tutti_door.node, tutti_door.device, scratch);
     tutti_p2p =
         (struct tutti_p2p_worker){.endpoint = tutti_endpoint, .node = tutti_door.node, .transport = &transport.base};
-    tutti_receives_begin();
     if (tutti_endpoint)
         tutti_endpoint_step(tutti_endpoint, &offers);
     tutti_endpoint_everywhere = tutti_endpoint_declared(tutti_door.node);

@@ -9,14 +9,17 @@
 #include "mpi/request/waits.h"
 #include "progress/engine.h"
 
-static inline int completion_nothing_open(void)
+/* For a call with n requests. */
+static inline int completion_nothing_open(int n)
 {
-    if (tutti_inside || (tutti_requests_none() && !tutti_progress_busy() &&
-                         likely(!atomic_load_explicit(&tutti_files_advance, memory_order_relaxed))))
+    if (tutti_inside)
         return 1;
-    if (unlikely(tutti_unwatched_open))
+    if (unlikely(tutti_unwatched_open) &&
+        (n > TUTTI_UNWATCHED_MOST || !tutti_requests_none() || tutti_progress_busy() ||
+         atomic_load_explicit(&tutti_files_advance, memory_order_relaxed)))
         tutti_unwatched_watch();
-    return 0;
+    return tutti_requests_none() && !tutti_progress_busy() &&
+           likely(!atomic_load_explicit(&tutti_files_advance, memory_order_relaxed));
 }
 
 /* With nothing open: 1 if the call may complete receives that are not under watch. */
@@ -178,7 +181,7 @@ static int settle_any(struct list *list, const MPI_Request *requests, int i, int
 int tutti_door_MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
     struct list list;
-    if (completion_nothing_open() || !request)
+    if (completion_nothing_open(1) || !request)
         return completion_is_noted() && request ? tutti_unwatched_wait(request, status)
                                                 : tutti_next.MPI_Wait(request, status);
     TUTTI_INSIDE();
@@ -191,7 +194,7 @@ int tutti_door_MPI_Wait(MPI_Request *request, MPI_Status *status)
 int tutti_door_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     struct list list;
-    if (completion_nothing_open() || !request)
+    if (completion_nothing_open(1) || !request)
         return completion_is_noted() && request ? tutti_unwatched_test(request, flag, status)
                                                 : tutti_next.MPI_Test(request, flag, status);
     TUTTI_INSIDE();
@@ -213,7 +216,7 @@ int tutti_door_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Statu
 {
     struct list list;
     int code, unreturned = 0;
-    if (completion_nothing_open())
+    if (completion_nothing_open(count))
         return completion_is_noted() ? tutti_unwatched_waitall(count, array_of_requests, array_of_statuses)
                                      : tutti_next.MPI_Waitall(count, array_of_requests, array_of_statuses);
     TUTTI_INSIDE();
@@ -233,7 +236,7 @@ int tutti_door_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Statu
 int tutti_door_MPI_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status *array_of_statuses)
 {
     struct list list;
-    if (completion_nothing_open())
+    if (completion_nothing_open(count))
         return completion_is_noted() ? tutti_unwatched_testall(count, array_of_requests, flag, array_of_statuses)
                                      : tutti_next.MPI_Testall(count, array_of_requests, flag, array_of_statuses);
     TUTTI_INSIDE();
@@ -254,7 +257,7 @@ int tutti_door_MPI_Testall(int count, MPI_Request array_of_requests[], int *flag
 int tutti_door_MPI_Waitany(int count, MPI_Request array_of_requests[], int *indx, MPI_Status *status)
 {
     struct list list;
-    if (completion_nothing_open())
+    if (completion_nothing_open(count))
         return completion_is_noted() ? tutti_unwatched_waitany(count, array_of_requests, indx, status)
                                      : tutti_next.MPI_Waitany(count, array_of_requests, indx, status);
     TUTTI_INSIDE();
@@ -271,7 +274,7 @@ int tutti_door_MPI_Waitany(int count, MPI_Request array_of_requests[], int *indx
 int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx, int *flag, MPI_Status *status)
 {
     struct list list;
-    if (completion_nothing_open())
+    if (completion_nothing_open(count))
         return completion_is_noted() ? tutti_unwatched_testany(count, array_of_requests, indx, flag, status)
                                      : tutti_next.MPI_Testany(count, array_of_requests, indx, flag, status);
     TUTTI_INSIDE();
@@ -295,7 +298,7 @@ int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx
                               MPI_Status *array_of_statuses)                                                           \
     {                                                                                                                  \
         struct list list;                                                                                              \
-        if (completion_nothing_open())                                                                                 \
+        if (completion_nothing_open(incount))                                                                          \
             return completion_is_noted() ? tutti_unwatched_##lower(incount, array_of_requests, outcount,               \
                                                                    array_of_indices, array_of_statuses)                \
                                          : tutti_next.MPI_##call(incount, array_of_requests, outcount,                 \
@@ -324,7 +327,7 @@ SOME(Testsome, testsome)
 int tutti_door_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
     struct list list;
-    if (completion_nothing_open())
+    if (completion_nothing_open(1))
         return tutti_next.MPI_Request_get_status(request, flag, status);
     TUTTI_INSIDE();
     if (list_open(&list, 1, &request, one_of(status), 1, LEAVE) == UNWATCHED) {
@@ -345,7 +348,7 @@ int tutti_door_MPI_Request_get_status_all(int count, const MPI_Request array_of_
                                           MPI_Status *array_of_statuses)
 {
     struct list list;
-    if (completion_nothing_open())
+    if (completion_nothing_open(count))
         return tutti_next.MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, completion_all_of(array_of_statuses), count, LEAVE);
@@ -370,7 +373,7 @@ int tutti_door_MPI_Request_get_status_any(int count, const MPI_Request array_of_
 {
     struct list list;
     struct tutti_filter filter;
-    if (completion_nothing_open())
+    if (completion_nothing_open(count))
         return tutti_next.MPI_Request_get_status_any(count, array_of_requests, indx, flag, status);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, one_of(status), 1, LEAVE);
@@ -397,7 +400,7 @@ int tutti_door_MPI_Request_get_status_some(int incount, const MPI_Request array_
 {
     struct list list;
     struct tutti_filter filter;
-    if (completion_nothing_open())
+    if (completion_nothing_open(incount))
         return tutti_next.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
                                                       array_of_statuses);
     TUTTI_INSIDE();

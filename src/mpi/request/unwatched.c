@@ -1,12 +1,11 @@
 #include "mpi/request/unwatched.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "mpi/real/handles.h"
 
-enum { SLOTS = 1024, FEW = 64 };
+enum { SLOTS = 1024 };
 
 int tutti_unwatched_open;
 static struct tutti_unwatched slots[SLOTS];
@@ -75,41 +74,30 @@ void tutti_unwatched_close(void)
 /* The handles of a call's requests before it. */
 struct handles {
     int n;
-    MPI_Request *all, few[FEW];
+    MPI_Request each[TUTTI_UNWATCHED_MOST];
 };
 
-/* 0: without memory. */
-static int handles_copy(struct handles *before, int n, const MPI_Request requests[])
+static void handles_copy(struct handles *before, int n, const MPI_Request requests[])
 {
     before->n = n > 0 && requests ? n : 0;
-    before->all = n <= FEW ? before->few : malloc((size_t)n * sizeof *before->all);
-    if (unlikely(!before->all))
-        return 0;
     for (int i = 0; i < before->n; i++)
-        before->all[i] = requests[i];
-    return 1;
+        before->each[i] = requests[i];
 }
 
 /* What has completed has another handle now, the null one. */
-static void handles_compare(struct handles *before, const MPI_Request requests[])
+static void handles_compare(const struct handles *before, const MPI_Request requests[])
 {
     for (int i = 0; i < before->n; i++) {
-        if (before->all[i] != requests[i])
-            unwatched_ended(before->all[i]);
+        if (before->each[i] != requests[i])
+            unwatched_ended(before->each[i]);
     }
-    if (before->all != before->few)
-        free(before->all);
 }
 
-/* Without memory for the handles the receives are put under watch, and the call is made once more. */
 #define COMPLETES(name, call, n, requests, parameters, arguments)                                                      \
     int name parameters                                                                                                \
     {                                                                                                                  \
         struct handles before;                                                                                         \
-        if (unlikely(!handles_copy(&before, n, requests))) {                                                           \
-            tutti_unwatched_watch();                                                                                   \
-            return tutti_door_##call arguments;                                                                        \
-        }                                                                                                              \
+        handles_copy(&before, n, requests);                                                                            \
         const int code = tutti_next.call arguments;                                                                    \
         handles_compare(&before, requests);                                                                            \
         return code;                                                                                                   \

@@ -1,8 +1,8 @@
 /* Receives that no completion call has to look at, as long as this rank takes no rendezvous: no peer sends an RTS then.
  * The first memory of a GPU that the program passes may meet receives that are still open, and RTSs match those too. So
  * each is noted in a slot of its own, by its handle, and is put under watch before this rank takes rendezvous. A
- * completion call drops the notes of what it has completed. Nothing here is locked: programs with MPI_THREAD_MULTIPLE
- * have none of them. All functions are local. */
+ * completion call drops the notes of what it has completed. Nothing here is locked: with MPI_THREAD_MULTIPLE no receive
+ * is noted. All functions are local. */
 #ifndef TUTTI_MPI_REQUEST_UNWATCHED_H
 #define TUTTI_MPI_REQUEST_UNWATCHED_H
 
@@ -29,7 +29,8 @@ void tutti_unwatched_watch(void);
 /* Nothing is open any more. */
 void tutti_unwatched_close(void);
 
-/* The MPI's calls, while no request is under watch. */
+/* The MPI's calls, while no request is under watch, with so many requests at most. */
+enum { TUTTI_UNWATCHED_MOST = 256 };
 int tutti_unwatched_wait(MPI_Request *request, MPI_Status *status);
 int tutti_unwatched_test(MPI_Request *request, int *flag, MPI_Status *status);
 int tutti_unwatched_waitall(int count, MPI_Request requests[], MPI_Status *statuses);

@@ -12,3 +12,7 @@ endforeach()
 program(short_rts EVERYWHERE)
 tutti_mpi_test(mpi-short-rts PROGRAM mpi-short_rts RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 80)
 tutti_mpi_test(mpi-short-rts-packed PROGRAM mpi-short_rts RANKS 2 ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 80)
+# Receives that are older than the first memory of a GPU, and are not watched before.
+program(unwatched EVERYWHERE)
+tutti_mpi_test(mpi-unwatched PROGRAM mpi-unwatched RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 40)
+tutti_mpi_test(mpi-unwatched-few PROGRAM mpi-unwatched RANKS 2 ARGS 32 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 40)
