@@ -87,11 +87,12 @@ static int staged_send_begun(const char *call, int code, const MPI_Request *requ
     return message_kept(code, request, stage, NULL, entry);
 }
 
-/* 1 if no RTS can match a receive into host memory before tutti_unwatched_watch(). */
+/* 1 if no RTS can match a receive into host memory before tutti_unwatched_end(). Types of the program's own may be
+ * freed while the receive is open. */
 static inline int tutti_need_not_watch(MPI_Count count, MPI_Datatype type)
 {
-    return !tutti_far_on && !tutti_door.multiple && !tutti_endpoint_listens(tutti_endpoint) && tutti_requests_none() &&
-           !tutti_progress_busy() && tutti_type_find(type) && tutti_endpoint_long(count, type);
+    return tutti_unwatched_on && tutti_requests_none() && !tutti_progress_busy() && tutti_type_find(type) &&
+           tutti_endpoint_long(count, type);
 }
 
 /* The MPI has begun it, into the program's buffer. What calls this may be in a call of the library's own. */
@@ -108,6 +109,7 @@ static void watch_receive(const struct tutti_unwatched *receive)
     struct tutti_request *entry;
     if (!recv)
         return;
+    tutti_count("receives of host memory", TUTTI_OUTCOME_PASSED, "they are open and have to be watched");
     if (open_call(&stage, recv, &entry, &like, TUTTI_STAGE_OUT | TUTTI_STAGE_PACKED, 0, &there) != TUTTI_OK) {
         tutti_request_lost(receive->comm);
         return;
@@ -119,9 +121,9 @@ static void watch_receive(const struct tutti_unwatched *receive)
 
 void tutti_receives_begin(void)
 {
-    tutti_unwatched_begin(watch_receive);
+    tutti_unwatched_begin(tutti_endpoint && !tutti_far_on && !tutti_door.multiple, watch_receive);
     if (tutti_endpoint)
-        tutti_endpoint_before_use(tutti_endpoint, tutti_unwatched_watch);
+        tutti_endpoint_before_use(tutti_endpoint, tutti_unwatched_end);
 }
 
 /* A persistent send that the MPI need not make. The MPI has made one, so the arguments are right. */

@@ -22,10 +22,11 @@ static inline int completion_nothing_open(int n)
            likely(!atomic_load_explicit(&tutti_files_advance, memory_order_relaxed));
 }
 
-/* With nothing open: 1 if the call may complete receives that are not under watch. */
-static inline int completion_is_noted(void)
+/* With nothing open: 1 if the call may complete receives that are not under watch, also in a callback of the program
+ * that the library's call has brought about. */
+static inline int completion_is_noted(int n)
 {
-    return unlikely(tutti_unwatched_open) && !tutti_inside;
+    return unlikely(tutti_unwatched_open) && n <= TUTTI_UNWATCHED_MOST;
 }
 
 /* ---- the requests of a call ---- */
@@ -182,8 +183,8 @@ int tutti_door_MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
     struct list list;
     if (completion_nothing_open(1) || !request)
-        return completion_is_noted() && request ? tutti_unwatched_wait(request, status)
-                                                : tutti_next.MPI_Wait(request, status);
+        return completion_is_noted(1) && request ? tutti_unwatched_wait(request, status)
+                                                 : tutti_next.MPI_Wait(request, status);
     TUTTI_INSIDE();
     if (list_open(&list, 1, request, one_of(status), 1, TAKE) == UNWATCHED)
         return code_swept(tutti_progressing_wait(&tutti_no_call_requests, request, status));
@@ -195,8 +196,8 @@ int tutti_door_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     struct list list;
     if (completion_nothing_open(1) || !request)
-        return completion_is_noted() && request ? tutti_unwatched_test(request, flag, status)
-                                                : tutti_next.MPI_Test(request, flag, status);
+        return completion_is_noted(1) && request ? tutti_unwatched_test(request, flag, status)
+                                                 : tutti_next.MPI_Test(request, flag, status);
     TUTTI_INSIDE();
     if (list_open(&list, 1, request, one_of(status), 1, TAKE) == UNWATCHED) {
         tutti_call_requests_poll(&tutti_no_call_requests);
@@ -217,8 +218,8 @@ int tutti_door_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Statu
     struct list list;
     int code, unreturned = 0;
     if (completion_nothing_open(count))
-        return completion_is_noted() ? tutti_unwatched_waitall(count, array_of_requests, array_of_statuses)
-                                     : tutti_next.MPI_Waitall(count, array_of_requests, array_of_statuses);
+        return completion_is_noted(count) ? tutti_unwatched_waitall(count, array_of_requests, array_of_statuses)
+                                          : tutti_next.MPI_Waitall(count, array_of_requests, array_of_statuses);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, completion_all_of(array_of_statuses), count, TAKE);
     if (found == NO_MEMORY)
@@ -237,8 +238,8 @@ int tutti_door_MPI_Testall(int count, MPI_Request array_of_requests[], int *flag
 {
     struct list list;
     if (completion_nothing_open(count))
-        return completion_is_noted() ? tutti_unwatched_testall(count, array_of_requests, flag, array_of_statuses)
-                                     : tutti_next.MPI_Testall(count, array_of_requests, flag, array_of_statuses);
+        return completion_is_noted(count) ? tutti_unwatched_testall(count, array_of_requests, flag, array_of_statuses)
+                                          : tutti_next.MPI_Testall(count, array_of_requests, flag, array_of_statuses);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, completion_all_of(array_of_statuses), count, TAKE);
     if (found == NO_MEMORY)
@@ -258,8 +259,8 @@ int tutti_door_MPI_Waitany(int count, MPI_Request array_of_requests[], int *indx
 {
     struct list list;
     if (completion_nothing_open(count))
-        return completion_is_noted() ? tutti_unwatched_waitany(count, array_of_requests, indx, status)
-                                     : tutti_next.MPI_Waitany(count, array_of_requests, indx, status);
+        return completion_is_noted(count) ? tutti_unwatched_waitany(count, array_of_requests, indx, status)
+                                          : tutti_next.MPI_Waitany(count, array_of_requests, indx, status);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, one_of(status), 1, TAKE);
     if (found == NO_MEMORY)
@@ -275,8 +276,8 @@ int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx
 {
     struct list list;
     if (completion_nothing_open(count))
-        return completion_is_noted() ? tutti_unwatched_testany(count, array_of_requests, indx, flag, status)
-                                     : tutti_next.MPI_Testany(count, array_of_requests, indx, flag, status);
+        return completion_is_noted(count) ? tutti_unwatched_testany(count, array_of_requests, indx, flag, status)
+                                          : tutti_next.MPI_Testany(count, array_of_requests, indx, flag, status);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, one_of(status), 1, TAKE);
     if (found == NO_MEMORY)
@@ -299,10 +300,10 @@ int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx
     {                                                                                                                  \
         struct list list;                                                                                              \
         if (completion_nothing_open(incount))                                                                          \
-            return completion_is_noted() ? tutti_unwatched_##lower(incount, array_of_requests, outcount,               \
-                                                                   array_of_indices, array_of_statuses)                \
-                                         : tutti_next.MPI_##call(incount, array_of_requests, outcount,                 \
-                                                                 array_of_indices, array_of_statuses);                 \
+            return completion_is_noted(incount) ? tutti_unwatched_##lower(incount, array_of_requests, outcount,        \
+                                                                          array_of_indices, array_of_statuses)         \
+                                                : tutti_next.MPI_##call(incount, array_of_requests, outcount,          \
+                                                                        array_of_indices, array_of_statuses);          \
         TUTTI_INSIDE();                                                                                                \
         const int found =                                                                                              \
             list_open(&list, incount, array_of_requests, completion_all_of(array_of_statuses), incount, TAKE);         \

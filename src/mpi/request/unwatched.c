@@ -7,16 +7,20 @@
 
 enum { SLOTS = 1024 };
 
-int tutti_unwatched_open;
+int tutti_unwatched_on, tutti_unwatched_open;
 static struct tutti_unwatched slots[SLOTS];
 static void (*watch_one)(const struct tutti_unwatched *receive);
 
-/* Handles are small numbers, one after the other, or pointers to objects of a few hundred bytes. */
-static struct tutti_unwatched *slot_of(MPI_Request request)
+/* The slot of two in which a handle may be that has `wanted`; NULL. Handles are numbers, one after the other in each of
+ * several ranges that differ in upper bits, or pointers to objects of a few hundred bytes. */
+static struct tutti_unwatched *slot_of(MPI_Request request, MPI_Request wanted)
 {
     uint64_t word = 0;
     memcpy(&word, &request, sizeof request);
-    return &slots[(word ^ word >> 7) % SLOTS];
+    const uint64_t at = (word ^ word >> 7 ^ word >> 21) % SLOTS;
+    if (likely(slots[at].request == wanted))
+        return &slots[at];
+    return slots[at ^ SLOTS / 2].request == wanted ? &slots[at ^ SLOTS / 2] : NULL;
 }
 
 static void slot_drop(struct tutti_unwatched *slot)
@@ -27,27 +31,31 @@ static void slot_drop(struct tutti_unwatched *slot)
 
 static void unwatched_ended(MPI_Request request)
 {
-    struct tutti_unwatched *slot = slot_of(request);
-    if (slot->request == request && request != tutti_handles.no_request)
+    struct tutti_unwatched *slot = request == tutti_handles.no_request ? NULL : slot_of(request, request);
+    if (slot)
         slot_drop(slot);
 }
 
-void tutti_unwatched_begin(void (*watch)(const struct tutti_unwatched *receive))
+void tutti_unwatched_begin(int on, void (*watch)(const struct tutti_unwatched *receive))
 {
     watch_one = watch;
     tutti_unwatched_close();
+    tutti_unwatched_on = on;
 }
 
 void tutti_unwatched_put(const struct tutti_unwatched *receive)
 {
-    struct tutti_unwatched *slot = slot_of(receive->request);
-    if (receive->request == tutti_handles.no_request)
+    const MPI_Request request = receive->request;
+    if (request == tutti_handles.no_request)
         return;
-    if (unlikely(slot->request != tutti_handles.no_request && slot->request != receive->request)) {
+    struct tutti_unwatched *slot = slot_of(request, request);
+    if (likely(!slot))
+        slot = slot_of(request, tutti_handles.no_request);
+    if (unlikely(!slot)) {
         watch_one(receive);
         return;
     }
-    tutti_unwatched_open += slot->request == tutti_handles.no_request;
+    tutti_unwatched_open += slot->request != request;
     *slot = *receive;
 }
 
@@ -62,8 +70,15 @@ void tutti_unwatched_watch(void)
     }
 }
 
+void tutti_unwatched_end(void)
+{
+    tutti_unwatched_on = 0;
+    tutti_unwatched_watch();
+}
+
 void tutti_unwatched_close(void)
 {
+    tutti_unwatched_on = 0;
     for (int i = 0; i < SLOTS; i++)
         slots[i].request = tutti_handles.no_request;
     tutti_unwatched_open = 0;

@@ -18,19 +18,22 @@ struct tutti_unwatched {
     MPI_Comm comm;
 };
 
+extern int tutti_unwatched_on;   /* 1: receives may be noted */
 extern int tutti_unwatched_open; /* slots that are in use */
 
 /* Before the first receive. watch: puts one under watch. */
-void tutti_unwatched_begin(void (*watch)(const struct tutti_unwatched *receive));
+void tutti_unwatched_begin(int on, void (*watch)(const struct tutti_unwatched *receive));
 /* Notes it, or puts it under watch if its slot is in use. */
 void tutti_unwatched_put(const struct tutti_unwatched *receive);
 /* Puts all of them under watch. */
 void tutti_unwatched_watch(void);
+/* The same, and none is noted from now on: RTSs may arrive, or several threads may receive. */
+void tutti_unwatched_end(void);
 /* Nothing is open any more. */
 void tutti_unwatched_close(void);
 
 /* The MPI's calls, while no request is under watch, with so many requests at most. */
-enum { TUTTI_UNWATCHED_MOST = 256 };
+enum { TUTTI_UNWATCHED_MOST = 1024 };
 int tutti_unwatched_wait(MPI_Request *request, MPI_Status *status);
 int tutti_unwatched_test(MPI_Request *request, int *flag, MPI_Status *status);
 int tutti_unwatched_waitall(int count, MPI_Request requests[], MPI_Status *statuses);
