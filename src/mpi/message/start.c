@@ -87,11 +87,10 @@ static int staged_send_begun(const char *call, int code, const MPI_Request *requ
     return message_kept(code, request, stage, NULL, entry);
 }
 
-/* 1 if no RTS can match a receive into host memory before tutti_unwatched_end(). Types of the program's own may be
- * freed while the receive is open. */
+/* 1 if no RTS can match a receive into host memory before tutti_unwatched_end(). */
 static inline int tutti_need_not_watch(MPI_Count count, MPI_Datatype type)
 {
-    return tutti_unwatched_on && tutti_requests_none() && !tutti_progress_busy() && tutti_type_find(type) &&
+    return tutti_unwatched_on && tutti_requests_none() && !tutti_progress_busy() &&
            tutti_endpoint_long(count, type);
 }
 

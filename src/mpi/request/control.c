@@ -1,4 +1,5 @@
-/* MPI_Start, Startall, Cancel and Request_free. */
+/* MPI_Start, Startall, Cancel and Request_free, and MPI_Type_free of a type that a receive may need. */
+#include "mpi/real/lent.h"
 #include "mpi/request/request.h"
 #include "mpi/request/unwatched.h"
 
@@ -102,4 +103,12 @@ int tutti_door_MPI_Request_free(MPI_Request *request)
         tutti_requests_sweep(0);
     }
     return code;
+}
+
+/* A receive under watch holds its type. */
+int tutti_door_MPI_Type_free(MPI_Datatype *datatype)
+{
+    if (unlikely(tutti_unwatched_open))
+        tutti_unwatched_watch();
+    return datatype ? tutti_type_free(datatype) : tutti_next.MPI_Type_free(datatype);
 }

@@ -16,7 +16,7 @@ tutti_mpi_test(mpi-short-rts-packed PROGRAM mpi-short_rts RANKS 2 ENV ${stats} T
 program(unwatched EVERYWHERE)
 set(unwatched_mpis openmpi mpich openmpi5 mpich5 mpiabi impi) # see above
 tutti_mpi_test(mpi-unwatched PROGRAM mpi-unwatched RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 40 MPIS ${unwatched_mpis})
-foreach(by request comm gpu)
+foreach(by request comm type gpu)
   string(REPLACE gpu "" args "${by}")
   tutti_mpi_test(mpi-unwatched-${by} PROGRAM mpi-unwatched RANKS 2 ARGS 32 ${args} ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 40 MPIS ${unwatched_mpis})
 endforeach()

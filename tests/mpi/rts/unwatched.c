@@ -1,8 +1,9 @@
 /* Receives of host memory that are older than the GPU and long enough for an RTS: rank 1 posts more than the library
  * notes without watching them, completes some in each way with messages of host memory, and only then passes memory of
- * a GPU. The rest gets what lies in device memory of rank 0, which must be fetched; so does one that the program has
- * freed, and one whose communicator it has freed. Of two that are cancelled before, the program completes one after it
- * has met the GPU. Argument: how many, 1100 at most; few are all noted. Two ranks. */
+ * a GPU. The rest gets what lies in device memory of rank 0, which must be fetched; so do one that the program has
+ * freed, and those whose communicator or type it has freed. Of two that are cancelled before, the program completes one
+ * after it has met the GPU. Arguments: how many, 1100 at most, of which few are all noted; `request`, `comm` or `type`:
+ * which is freed first, and before the GPU is met. Two ranks. Needs TUTTI_STATS=1. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "kit.h"
 
 enum { RECEIVES = 1100, LEAST = 512, MOST = 2048, DEVICE = 80 };
-enum { MEET = RECEIVES + 1, LEFT, FREED, GONE, GIVEN, WORD, ODD };
+enum { MEET = RECEIVES + 1, LEFT, FREED, GONE, TYPED, GIVEN, WORD, ODD };
 enum { TRIES = 100000000, FEW = 64 };
 
 static struct kit_buffer mine;
@@ -48,7 +49,8 @@ static void check_message(int i, const char *got)
 /* Receives that end in other ways. */
 static struct odd {
     MPI_Comm comm, gone;
-    MPI_Request left, gone_one, freed, early, late;
+    MPI_Datatype type;
+    MPI_Request left, gone_one, typed, freed, early, late;
     char data[ODD - LEFT][MOST], given[MOST];
 } odd;
 
@@ -65,12 +67,15 @@ static long watched(void)
 /* By which call they are put under watch: that which first frees something, or the first one with memory of a GPU. No
  * other request is put there: the handle of one that has completed may be that of another one. Where handles are
  * numbers, each of a few receives is noted. */
-static enum { REQUEST, COMM, GPU } watched_by;
+static enum { REQUEST, COMM, TYPE, GPU } watched_by;
 
 static void odd_post(void)
 {
     odd_receive(LEFT, odd.comm, &odd.left);
     odd_receive(GONE, odd.gone, &odd.gone_one);
+    MPI_Type_contiguous(bytes_of(TYPED), MPI_BYTE, &odd.type);
+    MPI_Type_commit(&odd.type);
+    MPI_Irecv(odd.data[TYPED - LEFT], 1, odd.type, 0, TYPED, odd.comm, &odd.typed);
     odd_receive(FREED, odd.comm, &odd.freed);
     MPI_Irecv(odd.given, MOST, MPI_BYTE, 0, GIVEN, odd.comm, &odd.early);
     MPI_Irecv(odd.given, MOST, MPI_BYTE, 0, GIVEN, odd.comm, &odd.late);
@@ -83,9 +88,13 @@ static void odd_free(void)
 {
     if (watched_by == COMM)
         MPI_Comm_free(&odd.gone);
+    if (watched_by == TYPE)
+        MPI_Type_free(&odd.type);
     MPI_Request_free(&odd.freed);
     if (watched_by != COMM)
         MPI_Comm_free(&odd.gone);
+    if (watched_by != TYPE)
+        MPI_Type_free(&odd.type);
 }
 
 /* What goes over the communicator that rank 1 has freed is longer than its receive. */
@@ -93,6 +102,7 @@ static void odd_send(void)
 {
     send(LEFT, 1, odd.comm);
     MPI_Send(kit_put(&mine, 0, contents(GONE), MOST), MOST, MPI_BYTE, 1, GONE, odd.gone);
+    send(TYPED, 1, odd.comm);
     send(FREED, 1, odd.comm);
     MPI_Comm_free(&odd.gone);
     MPI_Send(NULL, 0, MPI_BYTE, 1, WORD, odd.comm);
@@ -200,6 +210,9 @@ static void odd_complete(void)
     const int code = MPI_Wait(&odd.gone_one, &status);
     CHECK(kit_class(code) == MPI_ERR_TRUNCATE, "a message longer than its buffer: class %d", kit_class(code));
     check_message(LEFT, odd.data[0]);
+    MPI_Wait(&odd.typed, &status);
+    check_status(TYPED, &status);
+    check_message(TYPED, odd.data[TYPED - LEFT]);
     MPI_Recv(NULL, 0, MPI_BYTE, 0, WORD, odd.comm, MPI_STATUS_IGNORE);
     CHECK(freed_is_there(), "the message of a receive that was freed is not there");
 }
@@ -214,7 +227,7 @@ int main(int argc, char **argv)
     MPI_Comm_dup(MPI_COMM_WORLD, &odd.gone);
     MPI_Comm_set_errhandler(odd.gone, MPI_ERRORS_RETURN);
     receives = argc > 1 ? atoi(argv[1]) : RECEIVES;
-    watched_by = argc <= 2 ? GPU : strcmp(argv[2], "comm") == 0 ? COMM : REQUEST;
+    watched_by = argc <= 2 ? GPU : strcmp(argv[2], "comm") == 0 ? COMM : strcmp(argv[2], "type") == 0 ? TYPE : REQUEST;
     early = receives > 2 * DEVICE ? receives - DEVICE : receives / 2;
     room = calloc(RECEIVES, MOST);
     if (kit_rank == 1) {
@@ -236,8 +249,8 @@ int main(int argc, char **argv)
         meet();
     if (kit_rank == 1) {
         CHECK(before == 0 || receives > FEW || sizeof(MPI_Request) > sizeof(int), "%ld receives are watched", before);
-        CHECK(before > 0 || watched() == receives - early + 4, "%ld requests are put under watch, of %d receives",
-              watched(), receives - early + 4);
+        CHECK(before > 0 || watched() == receives - early + 5, "%ld requests are put under watch, of %d receives",
+              watched(), receives - early + 5);
     }
     if (kit_rank == 0) {
         for (int i = early; i < receives; i++)
