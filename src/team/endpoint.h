@@ -30,6 +30,8 @@ void tutti_endpoint_free(struct tutti_endpoint *endpoint, int alive);
 void tutti_endpoint_step(struct tutti_endpoint *endpoint, struct tutti_step *step);
 /* Frees the rendezvous that have been taken, serves peers. A few loads if there is nothing to do. */
 void tutti_endpoint_poll(struct tutti_endpoint *endpoint);
+/* Before there are rendezvous: what is to be called before this rank takes any. */
+void tutti_endpoint_before_use(struct tutti_endpoint *endpoint, void (*before)(void));
 /* The program passes memory of this GPU: from now on this rank takes rendezvous. Its index; negative where the rank has
  * passed memory of too many GPUs. Cheap where it is known. */
 int tutti_endpoint_use(struct tutti_endpoint *endpoint, int gpu);

@@ -30,11 +30,11 @@ static inline int none_held(void)
     return progressing_nothing_open() && !tutti_receives_look();
 }
 
-/* Actions of other ranks may show the program that a receive which it has freed is complete. A step makes such
- * calls too, with its locks held. */
+/* Actions of other ranks may show the program that a receive which it has freed is complete: such receives are steps. A
+ * step makes such calls too, with its locks held. */
 static inline int progressing_swept(int code)
 {
-    if (!tutti_progress_polling())
+    if (tutti_progress_busy() && !tutti_progress_polling())
         tutti_requests_sweep(0);
     return code;
 }

@@ -17,6 +17,7 @@
 #include "mpi/front/front.h"
 #include "mpi/message/endpoints.h"
 #include "mpi/message/rndv.h"
+#include "mpi/message/start.h"
 #include "mpi/message/unexpected.h"
 #include "mpi/move/mover.h"
 #include "mpi/nodes/over_nodes.h"
@@ -177,6 +178,7 @@ void tutti_life_open(int multiple)
     else
         tutti_hook_open();
     tutti_endpoints_open();
+    tutti_receives_begin();
     tutti_partitioned_open();
     tutti_queue_nodes_open(&tutti_persistent_messages,
                            tutti_p2p.transport); /* last, since it takes what tags are left */

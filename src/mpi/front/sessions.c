@@ -21,6 +21,7 @@
 #include "mpi/real/handles.h"
 #include "mpi/real/hook.h"
 #include "mpi/request/request.h"
+#include "mpi/request/unwatched.h"
 #include "progress/engine.h"
 
 enum base { BASE_NONE, BASE_WORLD, BASE_SESSION };
@@ -164,6 +165,7 @@ static int ranks_in_base(MPI_Comm comm, int *n)
 /* 1 if this rank may leave its base: nothing is under way, and nothing depends on its communicators' teams. */
 static int may_leave(void)
 {
+    tutti_unwatched_watch();
     return !tutti_door.on || (!tutti_progress_busy() && tutti_requests_none() && !tutti_unexpected_on() &&
                               !tutti_comms_have_stream() && !tutti_front->shmem_is_up());
 }
@@ -256,6 +258,8 @@ int tutti_door_MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Se
         pthread_mutex_lock(&lock);
         sessions++;
         threads |= asks_for_threads(more != tutti_handles.no_info ? more : info);
+        if (threads)
+            tutti_unwatched_end();
         pthread_mutex_unlock(&lock);
     }
     if (more != tutti_handles.no_info)

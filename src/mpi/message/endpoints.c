@@ -140,6 +140,15 @@ enum tutti_reason tutti_endpoints_why(MPI_Comm comm, int rank)
     return tutti_door.aware ? TUTTI_REASON_TYPE_GAPS : TUTTI_REASON_APART;
 }
 
+int tutti_endpoint_long_own(MPI_Count count, MPI_Datatype type)
+{
+    MPI_Count bytes;
+    int size = 0;
+    if (type == tutti_handles.no_type || tutti_next.MPI_Type_size(type, &size) != MPI_SUCCESS || size < 0)
+        return 1;
+    return __builtin_mul_overflow(count, (MPI_Count)size, &bytes) || bytes >= (MPI_Count)TUTTI_MESSAGE_LOOKED;
+}
+
 int tutti_endpoints_blind(void)
 {
     if (tutti_endpoint_short())

@@ -11,6 +11,7 @@
 #include "mpi/type/datatypes.h"
 #include "p2p/p2p.h"
 #include "p2p/short_rts.h"
+#include "progress/engine.h"
 #include "team/endpoint.h"
 
 /* A multiple of the sizes of all basic types, since an MPI may not take a part of an element. The key distinguishes
@@ -87,25 +88,40 @@ extern atomic_int tutti_endpoint_blinded; /* 1: open receives may ignore short R
 /* A receive that ignores short RTSs may be open from now on, also when the program meets a GPU. 1: it has met one
  * meanwhile, so the receive must look. */
 int tutti_endpoints_blind(void);
+/* The same for a type that kernels do not reduce, such as the program's own. */
+int tutti_endpoint_long_own(MPI_Count count, MPI_Datatype type);
+/* 1 if so many elements may have TUTTI_MESSAGE_LOOKED bytes. */
+static inline int tutti_endpoint_long(MPI_Count count, MPI_Datatype type)
+{
+    const struct tutti_type_row *row = tutti_type_find(type);
+    if (unlikely(!row))
+        return tutti_endpoint_long_own(count, type);
+    if (count >= (MPI_Count)TUTTI_MESSAGE_LOOKED)
+        return 1;
+    return count >= (MPI_Count)(TUTTI_MESSAGE_LOOKED / 32) &&
+           (uint64_t)count * tutti_type_size(row->type) >= TUTTI_MESSAGE_LOOKED;
+}
 /* 1 if a message of so many elements may be an RTS. Cheap. */
 static inline int tutti_endpoint_may(MPI_Count count, MPI_Datatype type)
 {
     if (likely(!tutti_endpoint && !tutti_far_on) || count <= 0 || tutti_inside)
         return 0;
-    if (count >= (MPI_Count)(TUTTI_MESSAGE_LOOKED / 32) || !tutti_type_find(type) || tutti_endpoint_short())
+    if (tutti_endpoint_long(count, type) || tutti_endpoint_short())
         return 1;
     return unlikely(tutti_endpoint && !atomic_load_explicit(&tutti_endpoint_blinded, memory_order_relaxed)) &&
            tutti_endpoints_blind();
 }
-/* The same for a blocking call: without other threads the program meets no GPU meanwhile. */
+/* The same for a blocking call: without other threads the program meets no GPU meanwhile, unless a step does. Where it
+ * has met none, no RTS arrives. */
 static inline int tutti_endpoint_may_now(MPI_Count count, MPI_Datatype type)
 {
     if (tutti_door.multiple)
         return tutti_endpoint_may(count, type);
     if (likely(!tutti_endpoint && !tutti_far_on) || count <= 0 || tutti_inside)
         return 0;
-    return count >= (MPI_Count)(TUTTI_MESSAGE_LOOKED / 32) || !tutti_type_find(type) ||
-           (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint));
+    if (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint))
+        return 1;
+    return (unlikely(tutti_far_on) || tutti_progress_busy()) && tutti_endpoint_long(count, type);
 }
 
 #endif

@@ -7,6 +7,8 @@
 #include "mpi/message/rndv.h"
 #include "mpi/message/rndv_recv.h"
 #include "mpi/real/errors.h"
+#include "mpi/request/unwatched.h"
+#include "progress/engine.h"
 
 /* The MPI's argument in place of the buffer, and the entry of the request, if it needs one. A status; on failure
  * nothing is left, `recv` neither. */
@@ -83,6 +85,44 @@ static int send_end(const char *call, int code, const MPI_Request *request, stru
             tutti_staged_because(entry, reason);
     }
     return start_end(code, request, stage, NULL, entry);
+}
+
+/* 1 if no RTS can match a receive into host memory before tutti_unwatched_end(). */
+static inline int tutti_need_not_watch(MPI_Count count, MPI_Datatype type)
+{
+    return tutti_unwatched_on && tutti_requests_none() && !tutti_progress_busy() &&
+           tutti_endpoint_long(count, type);
+}
+
+/* The MPI has begun it, into the program's buffer. What calls this may be in a call of the library's own. */
+static void watch_receive(const struct tutti_unwatched *receive)
+{
+    const int inside = tutti_inside;
+    const struct tutti_there there = {.memory.kind = TUTTI_MEMORY_HOST};
+    tutti_inside = 0;
+    struct tutti_recv_request *recv = tutti_recv_new(receive->buffer, receive->count, receive->type, receive->comm);
+    tutti_inside = inside;
+    const struct tutti_message like = {receive->call, receive->buffer, receive->count, receive->type, -1, -1,
+                                       receive->comm, TUTTI_SEND};
+    struct tutti_stage stage;
+    struct tutti_request *entry;
+    if (!recv)
+        return;
+    tutti_count("receives of host memory", TUTTI_OUTCOME_PASSED, "they are open and have to be watched");
+    if (open_call(&stage, recv, &entry, &like, TUTTI_STAGE_OUT | TUTTI_STAGE_PACKED, 0, &there) != TUTTI_OK) {
+        tutti_request_lost(receive->comm);
+        return;
+    }
+    tutti_recv_keep(recv, &stage);
+    tutti_receive_begun(entry);
+    tutti_request_begun(entry, receive->request);
+}
+
+void tutti_receives_begin(void)
+{
+    tutti_unwatched_begin(tutti_endpoint && !tutti_far_on && !tutti_door.multiple, watch_receive);
+    if (tutti_endpoint)
+        tutti_endpoint_before_use(tutti_endpoint, tutti_unwatched_end);
 }
 
 /* A persistent send that the MPI need not make. The MPI has made one, so the arguments are right. */

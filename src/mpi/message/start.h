@@ -15,4 +15,8 @@ int tutti_door_irecv_as(const char *name, const struct tutti_there *there, void 
 int tutti_door_irecv_as_c(const char *name, const struct tutti_there *there, void *buf, MPI_Count count,
                           MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request);
 
+/* Local, once the endpoint is open: receives of host memory are watched only where they must be (request/unwatched.h).
+ */
+void tutti_receives_begin(void);
+
 #endif

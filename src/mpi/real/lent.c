@@ -137,11 +137,6 @@ int tutti_type_free(MPI_Datatype *type)
     return MPI_SUCCESS;
 }
 
-int tutti_door_MPI_Type_free(MPI_Datatype *datatype)
-{
-    return datatype ? tutti_type_free(datatype) : tutti_next.MPI_Type_free(datatype);
-}
-
 int tutti_door_MPI_Op_free(MPI_Op *op)
 {
     if (!op || !lent_put_off(of_op(*op)))

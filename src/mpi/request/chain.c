@@ -5,6 +5,7 @@
 #include "mpi/real/self.h"
 #include "mpi/request/batch.h"
 #include "mpi/request/request.h"
+#include "mpi/request/unwatched.h"
 
 int tutti_request_lives(const struct tutti_request *entry)
 {
@@ -201,6 +202,8 @@ static void chain_leave(struct tutti_request *entry, void *with)
 void tutti_requests_leave(MPI_Comm comm)
 {
     struct leaving leaving = {.comm = comm};
+    if (unlikely(tutti_unwatched_open))
+        tutti_unwatched_watch();
     if (tutti_requests_none() || comm == tutti_handles.no_comm)
         return;
     tutti_requests_each(chain_leave, NULL, &leaving);

@@ -5,13 +5,28 @@
 
 #include "core/log.h"
 #include "mpi/real/errors.h"
+#include "mpi/request/unwatched.h"
 #include "mpi/request/waits.h"
 #include "progress/engine.h"
 
-static inline int completion_nothing_open(void)
+/* For a call with n requests. */
+static inline int completion_nothing_open(int n)
 {
-    return tutti_inside || (tutti_requests_none() && !tutti_progress_busy() &&
-                            likely(!atomic_load_explicit(&tutti_files_advance, memory_order_relaxed)));
+    if (tutti_inside)
+        return 1;
+    if (unlikely(tutti_unwatched_open) &&
+        (n > TUTTI_UNWATCHED_MOST || !tutti_requests_none() || tutti_progress_busy() ||
+         atomic_load_explicit(&tutti_files_advance, memory_order_relaxed)))
+        tutti_unwatched_watch();
+    return tutti_requests_none() && !tutti_progress_busy() &&
+           likely(!atomic_load_explicit(&tutti_files_advance, memory_order_relaxed));
+}
+
+/* With nothing open: 1 if the call may complete receives that are not under watch, also in a callback of the program
+ * that the library's call has brought about. */
+static inline int completion_is_noted(int n)
+{
+    return unlikely(tutti_unwatched_open) && n <= TUTTI_UNWATCHED_MOST;
 }
 
 /* ---- the requests of a call ---- */
@@ -167,8 +182,9 @@ static int settle_any(struct list *list, const MPI_Request *requests, int i, int
 int tutti_door_MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
     struct list list;
-    if (completion_nothing_open() || !request)
-        return tutti_next.MPI_Wait(request, status);
+    if (completion_nothing_open(1) || !request)
+        return completion_is_noted(1) && request ? tutti_unwatched_wait(request, status)
+                                                 : tutti_next.MPI_Wait(request, status);
     TUTTI_INSIDE();
     if (list_open(&list, 1, request, one_of(status), 1, TAKE) == UNWATCHED)
         return code_swept(tutti_progressing_wait(&tutti_no_call_requests, request, status));
@@ -179,8 +195,9 @@ int tutti_door_MPI_Wait(MPI_Request *request, MPI_Status *status)
 int tutti_door_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     struct list list;
-    if (completion_nothing_open() || !request)
-        return tutti_next.MPI_Test(request, flag, status);
+    if (completion_nothing_open(1) || !request)
+        return completion_is_noted(1) && request ? tutti_unwatched_test(request, flag, status)
+                                                 : tutti_next.MPI_Test(request, flag, status);
     TUTTI_INSIDE();
     if (list_open(&list, 1, request, one_of(status), 1, TAKE) == UNWATCHED) {
         tutti_call_requests_poll(&tutti_no_call_requests);
@@ -200,8 +217,9 @@ int tutti_door_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Statu
 {
     struct list list;
     int code, unreturned = 0;
-    if (completion_nothing_open())
-        return tutti_next.MPI_Waitall(count, array_of_requests, array_of_statuses);
+    if (completion_nothing_open(count))
+        return completion_is_noted(count) ? tutti_unwatched_waitall(count, array_of_requests, array_of_statuses)
+                                          : tutti_next.MPI_Waitall(count, array_of_requests, array_of_statuses);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, completion_all_of(array_of_statuses), count, TAKE);
     if (found == NO_MEMORY)
@@ -219,8 +237,9 @@ int tutti_door_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Statu
 int tutti_door_MPI_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status *array_of_statuses)
 {
     struct list list;
-    if (completion_nothing_open())
-        return tutti_next.MPI_Testall(count, array_of_requests, flag, array_of_statuses);
+    if (completion_nothing_open(count))
+        return completion_is_noted(count) ? tutti_unwatched_testall(count, array_of_requests, flag, array_of_statuses)
+                                          : tutti_next.MPI_Testall(count, array_of_requests, flag, array_of_statuses);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, completion_all_of(array_of_statuses), count, TAKE);
     if (found == NO_MEMORY)
@@ -239,8 +258,9 @@ int tutti_door_MPI_Testall(int count, MPI_Request array_of_requests[], int *flag
 int tutti_door_MPI_Waitany(int count, MPI_Request array_of_requests[], int *indx, MPI_Status *status)
 {
     struct list list;
-    if (completion_nothing_open())
-        return tutti_next.MPI_Waitany(count, array_of_requests, indx, status);
+    if (completion_nothing_open(count))
+        return completion_is_noted(count) ? tutti_unwatched_waitany(count, array_of_requests, indx, status)
+                                          : tutti_next.MPI_Waitany(count, array_of_requests, indx, status);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, one_of(status), 1, TAKE);
     if (found == NO_MEMORY)
@@ -255,8 +275,9 @@ int tutti_door_MPI_Waitany(int count, MPI_Request array_of_requests[], int *indx
 int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx, int *flag, MPI_Status *status)
 {
     struct list list;
-    if (completion_nothing_open())
-        return tutti_next.MPI_Testany(count, array_of_requests, indx, flag, status);
+    if (completion_nothing_open(count))
+        return completion_is_noted(count) ? tutti_unwatched_testany(count, array_of_requests, indx, flag, status)
+                                          : tutti_next.MPI_Testany(count, array_of_requests, indx, flag, status);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, one_of(status), 1, TAKE);
     if (found == NO_MEMORY)
@@ -278,8 +299,11 @@ int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx
                               MPI_Status *array_of_statuses)                                                           \
     {                                                                                                                  \
         struct list list;                                                                                              \
-        if (completion_nothing_open())                                                                                 \
-            return tutti_next.MPI_##call(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);   \
+        if (completion_nothing_open(incount))                                                                          \
+            return completion_is_noted(incount) ? tutti_unwatched_##lower(incount, array_of_requests, outcount,        \
+                                                                          array_of_indices, array_of_statuses)         \
+                                                : tutti_next.MPI_##call(incount, array_of_requests, outcount,          \
+                                                                        array_of_indices, array_of_statuses);          \
         TUTTI_INSIDE();                                                                                                \
         const int found =                                                                                              \
             list_open(&list, incount, array_of_requests, completion_all_of(array_of_statuses), incount, TAKE);         \
@@ -304,7 +328,7 @@ SOME(Testsome, testsome)
 int tutti_door_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
     struct list list;
-    if (completion_nothing_open())
+    if (completion_nothing_open(1))
         return tutti_next.MPI_Request_get_status(request, flag, status);
     TUTTI_INSIDE();
     if (list_open(&list, 1, &request, one_of(status), 1, LEAVE) == UNWATCHED) {
@@ -325,7 +349,7 @@ int tutti_door_MPI_Request_get_status_all(int count, const MPI_Request array_of_
                                           MPI_Status *array_of_statuses)
 {
     struct list list;
-    if (completion_nothing_open())
+    if (completion_nothing_open(count))
         return tutti_next.MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, completion_all_of(array_of_statuses), count, LEAVE);
@@ -350,7 +374,7 @@ int tutti_door_MPI_Request_get_status_any(int count, const MPI_Request array_of_
 {
     struct list list;
     struct tutti_filter filter;
-    if (completion_nothing_open())
+    if (completion_nothing_open(count))
         return tutti_next.MPI_Request_get_status_any(count, array_of_requests, indx, flag, status);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, one_of(status), 1, LEAVE);
@@ -377,7 +401,7 @@ int tutti_door_MPI_Request_get_status_some(int incount, const MPI_Request array_
 {
     struct list list;
     struct tutti_filter filter;
-    if (completion_nothing_open())
+    if (completion_nothing_open(incount))
         return tutti_next.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
                                                       array_of_statuses);
     TUTTI_INSIDE();

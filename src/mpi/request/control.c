@@ -1,5 +1,7 @@
-/* MPI_Start, Startall, Cancel and Request_free. */
+/* MPI_Start, Startall, Cancel and Request_free, and MPI_Type_free of a type that a receive may need. */
+#include "mpi/real/lent.h"
 #include "mpi/request/request.h"
+#include "mpi/request/unwatched.h"
 
 static struct tutti_request *control_entry(const MPI_Request *request)
 {
@@ -84,6 +86,8 @@ static int request_is_active(const struct tutti_request *entry)
 int tutti_door_MPI_Request_free(MPI_Request *request)
 {
     struct tutti_request *entry;
+    if (unlikely(tutti_unwatched_open) && !tutti_inside)
+        tutti_unwatched_watch();
     if (tutti_inside || tutti_requests_none() || !request || !(entry = tutti_request_take(*request)))
         return tutti_next.MPI_Request_free(request);
     int code = MPI_SUCCESS;
@@ -99,4 +103,12 @@ int tutti_door_MPI_Request_free(MPI_Request *request)
         tutti_requests_sweep(0);
     }
     return code;
+}
+
+/* A receive under watch holds its type. */
+int tutti_door_MPI_Type_free(MPI_Datatype *datatype)
+{
+    if (unlikely(tutti_unwatched_open))
+        tutti_unwatched_watch();
+    return datatype ? tutti_type_free(datatype) : tutti_next.MPI_Type_free(datatype);
 }

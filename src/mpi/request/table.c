@@ -6,6 +6,7 @@
 #include "core/reserve.h"
 #include "core/spares.h"
 #include "mpi/request/request.h"
+#include "mpi/request/unwatched.h"
 
 atomic_int tutti_requests_open, tutti_files_advance;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the table */
@@ -155,6 +156,7 @@ void tutti_requests_each(void (*visit)(struct tutti_request *entry, void *with),
 void tutti_requests_close(void)
 {
     struct tutti_request *entry;
+    tutti_unwatched_close();
     while ((entry = tutti_spares_take(&unused, offsetof(struct tutti_request, next))) != NULL)
         free(entry);
     pthread_mutex_lock(&lock);

@@ -1,5 +1,6 @@
 /* The list of windows. Few programs have many that Tutti keeps something of. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "mpi/rma/attachments.h"
 #include "mpi/rma/mapped.h"
@@ -7,6 +8,8 @@
 atomic_int tutti_windows_far;
 
 static atomic_int open_windows; /* of which Tutti keeps something */
+static _Atomic uint64_t
+    seen_windows; /* a bit for some of the handles each, of windows of which Tutti has kept something */
 static struct tutti_window *windows;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -19,10 +22,18 @@ static struct tutti_window **window_place(MPI_Win handle)
     return at;
 }
 
+static uint64_t window_bit(MPI_Win handle)
+{
+    uint64_t word = 0;
+    memcpy(&word, &handle, sizeof handle);
+    return UINT64_C(1) << (word * UINT64_C(0x9e3779b97f4a7c15) >> 58);
+}
+
 struct tutti_window *tutti_window_find(MPI_Win handle)
 {
-    if (likely(atomic_load_explicit(&open_windows, memory_order_relaxed) ==
-               0)) /* all that windows of host memory cost */
+    /* All that windows of host memory cost. */
+    if (likely(atomic_load_explicit(&open_windows, memory_order_relaxed) == 0) ||
+        likely(!(atomic_load_explicit(&seen_windows, memory_order_relaxed) & window_bit(handle))))
         return NULL;
     pthread_mutex_lock(&lock);
     struct tutti_window *window = *window_place(handle);
@@ -37,6 +48,7 @@ struct tutti_window *tutti_window_of(MPI_Win handle)
     if (!*at && (*at = calloc(1, sizeof **at)) != NULL) {
         (*at)->handle = handle;
         (*at)->last = &(*at)->first;
+        atomic_fetch_or(&seen_windows, window_bit(handle));
         atomic_fetch_add(&open_windows, 1);
     }
     struct tutti_window *window = *at;
@@ -51,6 +63,10 @@ void tutti_window_drop(struct tutti_window *window)
     while (*at != window)
         at = &(*at)->next;
     *at = window->next;
+    uint64_t left = 0;
+    for (const struct tutti_window *each = windows; each; each = each->next)
+        left |= window_bit(each->handle);
+    atomic_store(&seen_windows, left);
     pthread_mutex_unlock(&lock);
     atomic_fetch_sub(&open_windows, 1);
     while (window->first) { /* an error of the program: it has not completed the operation */

@@ -236,11 +236,18 @@ static int add_gpu(struct tutti_endpoint *endpoint, int gpu)
     return index;
 }
 
+void tutti_endpoint_before_use(struct tutti_endpoint *endpoint, void (*before)(void))
+{
+    endpoint->before = before;
+}
+
 int tutti_endpoint_use(struct tutti_endpoint *endpoint, int gpu)
 {
     int index = tutti_endpoint_index(endpoint, gpu);
     if (index >= 0)
         return index;
+    if (endpoint->before && !tutti_endpoint_listens(endpoint))
+        endpoint->before();
     tutti_fiber_lock(&endpoint->lock);
     index = add_gpu(endpoint, gpu);
     pthread_mutex_unlock(&endpoint->lock);

@@ -3,6 +3,7 @@
  *   sessions one      one session: communicators of all ranks, of this one, of some; duplicates
  *   sessions small    communicators of this rank alone and of pairs come before that of all ranks
  *   sessions crossing pairs first, then a communicator of ranks of two pairs: what it does is staged, and says why
+ *   sessions held     pairs first, with receives that are open while a communicator of all ranks is made
  *   sessions two      two sessions, of which the first one to begin ends first
  *   sessions beside   MPI_Init first, then a session that outlives MPI_Finalize
  *   sessions before   a session first, then MPI_Init; the session ends first
@@ -273,6 +274,36 @@ static void crossing(void)
     end(&session);
 }
 
+/* The receives are of host memory, and the program has met no GPU. */
+static void held(void)
+{
+    static int got[COUNT], data[COUNT];
+    MPI_Session session = begin(NULL);
+    MPI_Comm pair = of_pair(session), world;
+    MPI_Request request;
+    int rank, wrong = 0;
+    MPI_Comm_rank(pair, &rank);
+    if (rank == 1)
+        MPI_Irecv(got, COUNT, MPI_INT, 0, 7, pair, &request);
+    world = of_set(session, "mpi://WORLD", "all");
+    name_rank(world);
+    use(world, "on all ranks");
+    use(pair, "on a pair");
+    for (int i = 0; i < COUNT; i++)
+        data[i] = 3 * i + 1;
+    if (rank == 0)
+        MPI_Send(kit_put(&in, 0, data, sizeof data), COUNT, MPI_INT, 1, 7, pair);
+    else
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 0; i < COUNT && rank == 1; i++)
+        wrong += got[i] != data[i];
+    CHECK(wrong == 0, "a receive that is older than the communicator of all ranks: %d wrong", wrong);
+    MPI_Comm_free(&pair);
+    MPI_Comm_free(&world);
+    forget();
+    end(&session);
+}
+
 static void two(void)
 {
     MPI_Session first = begin(NULL), second = begin(NULL);
@@ -359,6 +390,8 @@ int main(int argc, char **argv)
         small();
     else if (strcmp(mode, "crossing") == 0)
         crossing();
+    else if (strcmp(mode, "held") == 0)
+        held();
     else if (strcmp(mode, "two") == 0)
         two();
     else if (strcmp(mode, "beside") == 0)

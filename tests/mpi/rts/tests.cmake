@@ -12,3 +12,11 @@ endforeach()
 program(short_rts EVERYWHERE)
 tutti_mpi_test(mpi-short-rts PROGRAM mpi-short_rts RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 80)
 tutti_mpi_test(mpi-short-rts-packed PROGRAM mpi-short_rts RANKS 2 ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 80)
+# Receives that are older than the first memory of a GPU, and are not watched before.
+program(unwatched EVERYWHERE)
+set(unwatched_mpis openmpi mpich openmpi5 mpich5 mpiabi impi) # see above
+tutti_mpi_test(mpi-unwatched PROGRAM mpi-unwatched RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 40 MPIS ${unwatched_mpis})
+foreach(by request comm type gpu)
+  string(REPLACE gpu "" args "${by}")
+  tutti_mpi_test(mpi-unwatched-${by} PROGRAM mpi-unwatched RANKS 2 ARGS 32 ${args} ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 40 MPIS ${unwatched_mpis})
+endforeach()
