@@ -47,6 +47,21 @@ TUTTI_PACK_FN uint64_t tutti_pack_word_of(const volatile struct tutti_pack_mail 
     return word;
 }
 
+#define TUTTI_PACK_SHARED __shared__
+
+TUTTI_PACK_FN unsigned long long tutti_pack_swap(volatile unsigned long long *at, unsigned long long from,
+                                                 unsigned long long to)
+{
+    return atomicCAS((unsigned long long *)at, from, to);
+}
+
+/* Barrier 1: the workers and a warp that wakes them; 2: the workers. */
+#define TUTTI_PACK_BARRIER(how, barrier, threads)                                                                      \
+    asm volatile("bar." how " " #barrier ", %0;" ::"n"((threads) + 0) : "memory")
+#define tutti_pack_workers_wait() TUTTI_PACK_BARRIER("sync", 1, TUTTI_PACK_WORKERS + 32)
+#define tutti_pack_workers_wake() TUTTI_PACK_BARRIER("arrive", 1, TUTTI_PACK_WORKERS + 32)
+#define tutti_pack_workers_meet() TUTTI_PACK_BARRIER("sync", 2, TUTTI_PACK_WORKERS)
+
 #include "kernels/threads/pack.inc"
 #include "kernels/threads/pack_stay.inc"
 
