@@ -24,7 +24,6 @@ enum {
 static struct fiber {
     ucontext_t context;
     unsigned barriers, warp_barriers; /* passed so far */
-    unsigned workers;                 /* as those, of the workers of the kernel that stays */
     int ended;
     unsigned char *stack;
 } fibers[THREADS];
@@ -139,40 +138,14 @@ static unsigned block_count(int x)
 #define __syncthreads_and(x)       (block_count(x) == THREADS)
 #define __syncthreads_or(x)        (block_count(x) > 0)
 #define TUTTI_PACK_SHARED          static
-#define tutti_pack_workers_meet()  meet_workers()
 #define tutti_pack_clock()         (tutti_now_ns() / SLOWER)
-
-static unsigned woken; /* times that a whole warp has woken the workers, a thread each */
-static unsigned waits[THREADS];
-
-static void tutti_pack_workers_wake(void)
-{
-    woken++;
-}
-
-static void tutti_pack_workers_wait(void)
-{
-    const unsigned mine = ++waits[threadIdx.x];
-    while (woken < mine * WARP)
-        yield_fiber();
-}
-
-static void meet_workers(void);
-
-static inline unsigned long long tutti_pack_swap(volatile unsigned long long *at, unsigned long long from,
-                                                 unsigned long long to)
-{
-    const unsigned long long was = *at;
-    if (was == from)
-        *at = to;
-    return was;
-}
+#define tutti_pack_acquire()       ((void)0)
 
 /* Other threads go on before the word is there, and behind it. */
-static uint64_t tutti_pack_word_of(const volatile struct tutti_pack_mail *mail, unsigned i)
+static uint64_t tutti_pack_word_of(const volatile uint64_t *at)
 {
     yield_fiber();
-    const uint64_t word = __atomic_load_n(&mail->word[i], __ATOMIC_ACQUIRE);
+    const uint64_t word = __atomic_load_n(at, __ATOMIC_ACQUIRE);
     yield_fiber();
     return word;
 }
@@ -182,17 +155,27 @@ static inline void tutti_pack_tell(volatile uint32_t *done, uint32_t launch_numb
     __atomic_store_n(done, launch_number, __ATOMIC_RELEASE);
 }
 
-#include "kernels/threads/pack.inc"
-#include "kernels/threads/pack_stay.inc"
-
-static void meet_workers(void)
+static inline void tutti_pack_tell_near(volatile uint32_t *done, uint32_t number)
 {
-    const unsigned mine = ++fibers[threadIdx.x].workers;
-    for (unsigned i = TUTTI_PACK_POLLERS * WARP; i < THREADS; i++) {
-        while (fibers[i].workers < mine)
-            yield_fiber();
-    }
+    tutti_pack_tell(done, number);
 }
+
+#include "kernels/threads/pack.inc"
+
+#define FRESH(bytes)                                                                                                   \
+    static TUTTI_PACK_WORD(bytes) tutti_pack_fresh_##bytes(const unsigned char *from)                                  \
+    {                                                                                                                  \
+        TUTTI_PACK_WORD(bytes) word;                                                                                   \
+        memcpy(&word, from, sizeof word);                                                                              \
+        return word;                                                                                                   \
+    }
+FRESH(1)
+FRESH(2)
+FRESH(4)
+FRESH(8)
+FRESH(16)
+
+#include "kernels/threads/pack_stay.inc"
 
 static const struct tutti_pack_args *current_args;
 static const struct tutti_pack_stay_args *current_stay; /* NULL: the other kernel */
@@ -214,13 +197,11 @@ static void fiber_main(void)
 static void run_block(void)
 {
     memset(stage, 0xa5, sizeof stage);
-    memset(waits, 0, sizeof waits);
-    woken = 0;
     for (unsigned i = 0; i < THREADS; i++) {
         struct fiber *const fiber = &fibers[i];
         if (!fiber->stack)
             fiber->stack = malloc(STACK);
-        fiber->barriers = fiber->warp_barriers = fiber->workers = 0;
+        fiber->barriers = fiber->warp_barriers = 0;
         fiber->ended = 0;
         getcontext(&fiber->context);
         fiber->context.uc_stack.ss_sp = fiber->stack;
