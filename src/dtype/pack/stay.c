@@ -124,12 +124,12 @@ int tutti_stay_launch(struct tutti_stay *stay, const struct tutti_device *device
     stay_gather_blocks(&call);
     if (is_there(stay)) {
         uint32_t word[TUTTI_PACK_SHORT_WORDS];
-        memcpy(stay->args, &call, sizeof call);
         stay->mailed = 1;
         if (stay_shorten(&call, word))
             stay_post(stay, word, TUTTI_PACK_SHORT_WORDS);
         else
             stay_post(stay, call.word, TUTTI_PACK_MAIL_WORDS);
+        memcpy(stay->args, &call, sizeof call);
         return TUTTI_OK;
     }
     status = stay_begin(stay, device, stream, &call, linger_ns);
