@@ -233,6 +233,32 @@ static void late(void)
     CHECK(tutti_stay_check(&stay, &fake, NULL) == TUTTI_OK && fresh == before, "what was served is launched");
 }
 
+/* The kernel sees the first words of a mail before the others are written. */
+static void slowly(void)
+{
+    struct tutti_stay stay;
+    open_stay(&stay);
+    for (int call = 0; call < 20; call++) {
+        launch(&stay, 2, LINGER_NS, call);
+        await(&stay, call);
+        prepare(2);
+        memcpy(stay.args, &args, sizeof(struct tutti_pack_mailed));
+        const uint64_t sequence = ++stay.sequence;
+        const unsigned first = 1 + (unsigned)(random_next(&state) % (TUTTI_PACK_MAIL_WORDS - 1));
+        stay.mailed = 1;
+        for (unsigned i = 0; i < TUTTI_PACK_MAIL_WORDS; i++) {
+            const uint64_t start = tutti_now_ns();
+            while (i == first && tutti_now_ns() - start < LINGER_NS * STAY_SLOWER / 2)
+                sched_yield();
+            uint32_t word;
+            memcpy(&word, stay.args + (size_t)i * 4, sizeof word);
+            __atomic_store_n(&mail.word[i], sequence << 32 | word, __ATOMIC_RELEASE);
+        }
+        await(&stay, call);
+        compare(2, call);
+    }
+}
+
 static void bursts(void)
 {
     struct tutti_stay stay;
@@ -277,6 +303,7 @@ int main(int argc, char **argv)
     if (pthread_create(&stream.thread, NULL, stream_run, NULL) != 0)
         return 2;
     late();
+    slowly();
     bursts();
     without();
     stream_put(NULL, NULL);
