@@ -182,13 +182,11 @@ enum tutti_pack_short {
 enum { TUTTI_PACK_SHORT_COUNT = 0xffff, TUTTI_PACK_SHORT_SHIFT = 16 };
 /* The most units: half of what a block's threads have under way at once, TUTTI_PACK_SHORT_HELD each. */
 enum { TUTTI_PACK_SHORT_HELD = 8, TUTTI_PACK_SHORT_UNITS = TUTTI_PACK_SHORT_HELD * TUTTI_PACK_THREADS / 2 };
-#define TUTTI_PACK_LINES 1 /* that a short mail is written to: 1 or 2 */
 
 /* In mapped host memory. Each word: the sequence of the mail, then 32 bits of struct tutti_pack_mailed, or of a short
  * mail. So no word of a mail is taken for one of another. */
 struct tutti_pack_mail {
     uint64_t word[TUTTI_PACK_MAIL_WORDS];
-    uint64_t again[TUTTI_PACK_SHORT_WORDS]; /* its first words once more; see TUTTI_PACK_LINES */
 };
 
 struct tutti_pack_answer {

@@ -16,8 +16,6 @@ static void stay_post(struct tutti_stay *stay, const uint32_t word[], unsigned w
     const uint64_t sequence = ++stay->sequence;
     for (unsigned i = 0; i < words; i++)
         __atomic_store_n(&stay->mail->word[i], sequence << 32 | word[i], __ATOMIC_RELEASE);
-    for (unsigned i = 0; TUTTI_PACK_LINES > 1 && i < TUTTI_PACK_SHORT_WORDS; i++)
-        __atomic_store_n(&stay->mail->again[i], sequence << 32 | word[i], __ATOMIC_RELEASE);
 }
 
 /* 1 if the part moves one run of bytes. */
