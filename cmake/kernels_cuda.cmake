@@ -43,7 +43,7 @@ list(APPEND kernel_sources ${kernel_room}/kernels.cu ${kernel_room}/env_cuda.h $
      ${device_headers}/operators.h ${PROJECT_SOURCE_DIR}/src/core/types.h
      ${PROJECT_SOURCE_DIR}/include/tutti/types.def ${PROJECT_SOURCE_DIR}/include/tutti/ops.def
      ${PROJECT_SOURCE_DIR}/include/tutti/status.def)
-file(GLOB pack_sources CONFIGURE_DEPENDS ${kernel_room}/pack*.inc ${kernel_room}/threads/pack.inc)
+file(GLOB pack_sources CONFIGURE_DEPENDS ${kernel_room}/pack*.inc ${kernel_room}/threads/pack*.inc)
 list(APPEND pack_sources ${kernel_room}/pack.cu ${kernel_room}/pack_cuda.h ${kernel_room}/pack_args.h)
 set(fatbin_room ${PROJECT_BINARY_DIR}/fatbin)
 file(MAKE_DIRECTORY ${fatbin_room})

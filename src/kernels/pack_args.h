@@ -166,11 +166,11 @@ struct tutti_pack_mailed {
     uint32_t word[TUTTI_PACK_MAIL_WORDS] __attribute__((aligned(16)));
 };
 
-/* A short mail: a copy of a few words side by side, by one warp. It fills the first line of the mail alone, so the
+/* A short mail: a copy of words side by side, by one warp or a few. It fills the first line of the mail alone, so the
  * kernel and the host pass one line to each other. These are its 32-bit words. */
 enum tutti_pack_short {
-    TUTTI_PACK_SHORT_WHAT, /* units | shift << 8 | near << 16 | TUTTI_PACK_SHORT_MARK: units words of 1 << shift bytes
-                            */
+    TUTTI_PACK_SHORT_WHAT, /* units, words of 1 << shift bytes: units | shift << TUTTI_PACK_SHORT_SHIFT | near |
+                              TUTTI_PACK_SHORT_MARK */
     TUTTI_PACK_SHORT_NUMBER,
     TUTTI_PACK_SHORT_FROM, /* addresses have two words, the low half first */
     TUTTI_PACK_SHORT_TO = 4,
@@ -178,7 +178,10 @@ enum tutti_pack_short {
     TUTTI_PACK_SHORT_WORDS = 8
 };
 #define TUTTI_PACK_SHORT_MARK 0x80000000u /* head.parts of any other mail is less */
-enum { TUTTI_PACK_SHORT_UNITS = 32 };
+#define TUTTI_PACK_SHORT_NEAR 0x01000000u
+enum { TUTTI_PACK_SHORT_COUNT = 0xffff, TUTTI_PACK_SHORT_SHIFT = 16 };
+/* The most units: half of what a block's threads have under way at once, TUTTI_PACK_SHORT_HELD each. */
+enum { TUTTI_PACK_SHORT_HELD = 8, TUTTI_PACK_SHORT_UNITS = TUTTI_PACK_SHORT_HELD * TUTTI_PACK_THREADS / 2 };
 
 /* In mapped host memory. Each word: the sequence of the mail, then 32 bits of struct tutti_pack_mailed, or of a short
  * mail. So no word of a mail is taken for one of another. */

@@ -38,12 +38,63 @@ TUTTI_PACK_FN uint64_t tutti_pack_clock(void)
     return now;
 }
 
-/* No load behind it is served from what the multiprocessor has kept from before. A load that acquires waits for no
- * store, as a fence would. */
-TUTTI_PACK_FN uint64_t tutti_pack_word_of(const volatile struct tutti_pack_mail *mail, unsigned i)
+/* ---- of the kernel that stays ---- */
+#define TUTTI_PACK_SHARED __shared__
+
+/* A load that acquires would empty the first cache each time. What is read at an address that such a word has brought,
+ * and past the first cache, is read behind it. */
+TUTTI_PACK_FN uint64_t tutti_pack_word_of(const volatile uint64_t *at)
 {
     uint64_t word;
-    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(word) : "l"(&mail->word[i]) : "memory");
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(word) : "l"(at) : "memory");
+    return word;
+}
+
+TUTTI_PACK_FN void tutti_pack_acquire(void)
+{
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
+
+TUTTI_PACK_FN void tutti_pack_tell_near(volatile uint32_t *done, uint32_t number)
+{
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(done), "r"(number) : "memory");
+}
+
+TUTTI_PACK_FN uint8_t tutti_pack_fresh_1(const unsigned char *from)
+{
+    uint32_t word;
+    asm volatile("ld.relaxed.sys.global.u8 %0, [%1];" : "=r"(word) : "l"(from) : "memory");
+    return (uint8_t)word;
+}
+
+TUTTI_PACK_FN uint16_t tutti_pack_fresh_2(const unsigned char *from)
+{
+    uint16_t word;
+    asm volatile("ld.relaxed.sys.global.u16 %0, [%1];" : "=h"(word) : "l"(from) : "memory");
+    return word;
+}
+
+TUTTI_PACK_FN uint32_t tutti_pack_fresh_4(const unsigned char *from)
+{
+    uint32_t word;
+    asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(word) : "l"(from) : "memory");
+    return word;
+}
+
+TUTTI_PACK_FN uint2 tutti_pack_fresh_8(const unsigned char *from)
+{
+    uint2 word;
+    asm volatile("ld.relaxed.sys.global.v2.u32 {%0, %1}, [%2];" : "=r"(word.x), "=r"(word.y) : "l"(from) : "memory");
+    return word;
+}
+
+TUTTI_PACK_FN uint4 tutti_pack_fresh_16(const unsigned char *from)
+{
+    uint4 word;
+    asm volatile("ld.relaxed.sys.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
+                 : "l"(from)
+                 : "memory");
     return word;
 }
 

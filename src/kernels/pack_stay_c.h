@@ -29,7 +29,7 @@ TUTTI_PACK_FN void tutti_pack_serve_short(const uint32_t word[])
     memcpy(&from, &word[TUTTI_PACK_SHORT_FROM], sizeof from);
     memcpy(&to, &word[TUTTI_PACK_SHORT_TO], sizeof to);
     memcpy(&done, &word[TUTTI_PACK_SHORT_DONE], sizeof done);
-    memcpy(to, from, (size_t)(what & 0xff) << (what >> 8 & 0xff));
+    memcpy(to, from, (size_t)(what & TUTTI_PACK_SHORT_COUNT) << (what >> TUTTI_PACK_SHORT_SHIFT & 0xff));
     __atomic_store_n(done, word[TUTTI_PACK_SHORT_NUMBER], __ATOMIC_RELEASE);
 }
 

@@ -153,6 +153,10 @@ static any_type bytes_apart(void)
 {
     return any_vector(&room, 5000, 1, 512, any_bytes(&room, 1));
 }
+static any_type one_byte(void)
+{
+    return any_bytes(&room, 1);
+}
 static any_type backwards(void)
 {
     return any_vector(&room, 500, 1, -64, any_bytes(&room, 16));
@@ -190,6 +194,10 @@ static const struct {
     {"odd rows", odd_rows, 1, TUTTI_PACK_JOIN, TUTTI_PACK_ROWS, 1},
     {"single bytes", bytes_apart, 1, TUTTI_PACK_GATHER, TUTTI_PACK_SCATTER, 1},
     {"backwards", backwards, 1, TUTTI_PACK_WORDS, TUTTI_PACK_WORDS, 1},
+    {"one byte", one_byte, 1, TUTTI_PACK_WORDS, TUTTI_PACK_WORDS, 1},
+    {"seven bytes", one_byte, 7, TUTTI_PACK_WORDS, TUTTI_PACK_WORDS, 1},
+    {"a run of 255 bytes", one_byte, 255, TUTTI_PACK_WORDS, TUTTI_PACK_WORDS, 1},
+    {"a run of 1001 bytes", one_byte, 1001, TUTTI_PACK_ROWS, TUTTI_PACK_ROWS, 1},
 };
 
 static const struct tutti_plan *plan_of(any_type what)

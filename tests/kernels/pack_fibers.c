@@ -10,10 +10,16 @@
 
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
 
+#include "core/clock.h"
 #include "kernels/pack.h"
 #include "kernels/pack_args.h"
 
-enum { THREADS = TUTTI_PACK_THREADS, STACK = 64 << 10, WARP = 32 };
+enum {
+    THREADS = TUTTI_PACK_THREADS,
+    STACK = 64 << 10,
+    WARP = 32,
+    SLOWER = 100 /* than a GPU, the kernel that stays */
+};
 
 static struct fiber {
     ucontext_t context;
@@ -86,32 +92,110 @@ static inline int64_t tutti_pack_further(int64_t at, uint32_t steps, int32_t str
     return at + (int64_t)(int32_t)steps * stride;
 }
 
+/* ---- of the kernel that stays ---- */
+
+static uint64_t votes[THREADS];
+
+/* What all threads of the warp have given, each in its place. The next vote comes behind another meeting. */
+static const uint64_t *warp_vote(uint64_t mine)
+{
+    const unsigned first = threadIdx.x / WARP * WARP;
+    TUTTI_PACK_SYNC_WARP();
+    votes[threadIdx.x] = mine;
+    TUTTI_PACK_SYNC_WARP();
+    return votes + first;
+}
+
+static uint64_t warp_from(uint64_t mine, unsigned lane)
+{
+    return warp_vote(mine)[lane];
+}
+
+static uint32_t warp_ballot(int x)
+{
+    const uint64_t *const all = warp_vote((uint64_t)(x != 0));
+    uint32_t bits = 0;
+    for (unsigned i = 0; i < WARP; i++)
+        bits |= (uint32_t)all[i] << i;
+    return bits;
+}
+
+/* How many threads of the block have given one. */
+static unsigned block_count(int x)
+{
+    unsigned n = 0;
+    __syncthreads();
+    votes[threadIdx.x] = x != 0;
+    __syncthreads();
+    for (unsigned i = 0; i < THREADS; i++)
+        n += votes[i] != 0;
+    return n;
+}
+
+#define __shfl_sync(mask, x, lane) ((__typeof__((x) + 0))warp_from(x, lane))
+#define __ballot_sync(mask, x)     warp_ballot(x)
+#define __syncwarp()               TUTTI_PACK_SYNC_WARP()
+#define __syncthreads_and(x)       (block_count(x) == THREADS)
+#define __syncthreads_or(x)        (block_count(x) > 0)
+#define TUTTI_PACK_SHARED          static
+#define tutti_pack_clock()         (tutti_now_ns() / SLOWER)
+#define tutti_pack_acquire()       ((void)0)
+
+/* Other threads go on before the word is there, and behind it. */
+static uint64_t tutti_pack_word_of(const volatile uint64_t *at)
+{
+    yield_fiber();
+    const uint64_t word = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+    yield_fiber();
+    return word;
+}
+
 static inline void tutti_pack_tell(volatile uint32_t *done, uint32_t launch_number)
 {
     __atomic_store_n(done, launch_number, __ATOMIC_RELEASE);
 }
 
+static inline void tutti_pack_tell_near(volatile uint32_t *done, uint32_t number)
+{
+    tutti_pack_tell(done, number);
+}
+
 #include "kernels/threads/pack.inc"
 
+#define FRESH(bytes)                                                                                                   \
+    static TUTTI_PACK_WORD(bytes) tutti_pack_fresh_##bytes(const unsigned char *from)                                  \
+    {                                                                                                                  \
+        TUTTI_PACK_WORD(bytes) word;                                                                                   \
+        memcpy(&word, from, sizeof word);                                                                              \
+        return word;                                                                                                   \
+    }
+FRESH(1)
+FRESH(2)
+FRESH(4)
+FRESH(8)
+FRESH(16)
+
+#include "kernels/threads/pack_stay.inc"
+
 static const struct tutti_pack_args *current_args;
+static const struct tutti_pack_stay_args *current_stay; /* NULL: the other kernel */
+static struct tutti_pack_mailed current_call;
 static uint32_t current_block;
 static _Alignas(16) unsigned char stage[TUTTI_PACK_STAGE];
 
 static void fiber_main(void)
 {
-    tutti_pack_block(current_args, current_block, stage);
+    if (current_stay)
+        tutti_pack_stay_block(current_stay, &current_call, stage);
+    else
+        tutti_pack_block(current_args, current_block, stage);
     fibers[threadIdx.x].ended = 1;
     swapcontext(&fibers[threadIdx.x].context, &scheduler);
 }
 
-void tutti_pack_host(const struct tutti_pack_args *args, uint32_t block)
+/* All threads of a block. */
+static void run_block(void)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static struct tutti_pack_args kept; /* of the whole struct's size, so that all of it may be read */
-    pthread_mutex_lock(&lock);
-    memcpy(&kept, args, args->head.bytes);
-    current_args = &kept;
-    current_block = block;
     memset(stage, 0xa5, sizeof stage);
     for (unsigned i = 0; i < THREADS; i++) {
         struct fiber *const fiber = &fibers[i];
@@ -135,5 +219,26 @@ void tutti_pack_host(const struct tutti_pack_args *args, uint32_t block)
             left += !fibers[i].ended;
         }
     }
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void tutti_pack_host(const struct tutti_pack_args *args, uint32_t block)
+{
+    static struct tutti_pack_args kept; /* of the whole struct's size, so that all of it may be read */
+    pthread_mutex_lock(&lock);
+    memcpy(&kept, args, args->head.bytes);
+    current_args = &kept;
+    current_stay = NULL;
+    current_block = block;
+    run_block();
+    pthread_mutex_unlock(&lock);
+}
+
+void tutti_pack_stay_host(const struct tutti_pack_stay_args *args)
+{
+    pthread_mutex_lock(&lock);
+    current_stay = args;
+    run_block();
     pthread_mutex_unlock(&lock);
 }

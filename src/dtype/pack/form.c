@@ -16,6 +16,7 @@
 enum {
     ROWS_LEAST = 64,    /* bytes of a row that misaligned 16-byte accesses are for: of words of 4 bytes, */
     ROWS_SHORT = 16,    /* and of less */
+    WORDS_FEW = 256,    /* of one run: each thread moves one, with nothing to work out */
     SQUARE_LEAST = 8,   /* indices of a dimension that a transpose is worth it for */
     SQUARE_STRIDE = 64, /* and bytes between them on the side where they are far apart */
     ROUNDS_MOST = 32    /* of a thread block */
@@ -371,6 +372,8 @@ int tutti_box_add_whole(struct tutti_parts *parts, const struct tutti_box *given
         return form_halves(parts, &box);
     if (box.ragged)
         return add_ragged(parts, &box, &form);
+    if (box.dims == 0 && box.block / word <= WORDS_FEW)
+        return add_words(parts, &box, &form);
     if (box.block == word && is_transposed(&box, &a, &b))
         return add_transpose(parts, &box, &form, a, b);
     if (word <= 4 && box.block >= (word < 4 ? ROWS_SHORT : ROWS_LEAST))

@@ -28,23 +28,48 @@ static int is_run(const struct tutti_pack_mailed *call, const struct tutti_pack_
     return part->dims == 1 && step[0] == part->word && step[1] == part->word;
 }
 
+/* The only part of a launch that copies one run of bytes, and whether one block does it at once; NULL: it is another
+ * launch. */
+static const struct tutti_pack_part *only_run(const struct tutti_pack_mailed *call, struct tutti_pack_part *part)
+{
+    struct tutti_pack_head head;
+    memcpy(&head, call, sizeof head);
+    memcpy(part, (const char *)call + sizeof head, sizeof *part);
+    return head.parts == 1 && part->way == TUTTI_PACK_WORDS && part->flags == 0 &&
+                   part->units <= TUTTI_PACK_SHORT_UNITS && is_run(call, part)
+               ? part
+               : NULL;
+}
+
 /* The launch as a short mail; 0: it needs a longer one. */
 static int stay_shorten(const struct tutti_pack_mailed *call, uint32_t word[TUTTI_PACK_SHORT_WORDS])
 {
     struct tutti_pack_head head;
     struct tutti_pack_part part;
-    memcpy(&head, call, sizeof head);
-    memcpy(&part, (const char *)call + sizeof head, sizeof part);
-    if (head.parts != 1 || head.blocks != 1 || part.way != TUTTI_PACK_WORDS || part.flags ||
-        part.units > TUTTI_PACK_SHORT_UNITS || !is_run(call, &part))
+    if (!only_run(call, &part))
         return 0;
-    word[TUTTI_PACK_SHORT_WHAT] =
-        part.units | (uint32_t)__builtin_ctz(part.word) << 8 | (uint32_t)(head.near != 0) << 16 | TUTTI_PACK_SHORT_MARK;
+    memcpy(&head, call, sizeof head);
+    word[TUTTI_PACK_SHORT_WHAT] = part.units | (uint32_t)__builtin_ctz(part.word) << TUTTI_PACK_SHORT_SHIFT |
+                                  (head.near ? TUTTI_PACK_SHORT_NEAR : 0) | TUTTI_PACK_SHORT_MARK;
     word[TUTTI_PACK_SHORT_NUMBER] = head.launch_number;
     memcpy(&word[TUTTI_PACK_SHORT_FROM], &part.from, sizeof part.from);
     memcpy(&word[TUTTI_PACK_SHORT_TO], &part.to, sizeof part.to);
     memcpy(&word[TUTTI_PACK_SHORT_DONE], &head.done, sizeof head.done);
     return 1;
+}
+
+/* A run that several blocks would copy, by one block in as few rounds as it can. */
+static void stay_gather_blocks(struct tutti_pack_mailed *call)
+{
+    struct tutti_pack_head head;
+    struct tutti_pack_part part;
+    if (!only_run(call, &part))
+        return;
+    memcpy(&head, call, sizeof head);
+    head.blocks = 1;
+    part.tile = part.units;
+    memcpy(call, &head, sizeof head);
+    memcpy((char *)call + sizeof head, &part, sizeof part);
 }
 
 void tutti_stay_leave(struct tutti_stay *stay)
@@ -75,7 +100,9 @@ static int stay_begin(struct tutti_stay *stay, const struct tutti_device *device
 int tutti_stay_takes(const struct tutti_pack_launch *launch)
 {
     const struct tutti_pack_head *const head = &launch->args->head;
-    return head->bytes <= TUTTI_PACK_MAIL_BYTES && head->blocks <= BLOCKS_MOST && head->launch_number != 0;
+    struct tutti_pack_part part;
+    return head->bytes <= TUTTI_PACK_MAIL_BYTES && head->launch_number != 0 &&
+           (head->blocks <= BLOCKS_MOST || only_run((const void *)launch->args, &part));
 }
 
 int tutti_stay_launch(struct tutti_stay *stay, const struct tutti_device *device, struct tutti_stream *stream,
@@ -92,14 +119,15 @@ int tutti_stay_launch(struct tutti_stay *stay, const struct tutti_device *device
         memcpy(&call, launch->args, sizeof call);
     if (status != TUTTI_OK)
         return status;
+    stay_gather_blocks(&call);
     if (is_there(stay)) {
         uint32_t word[TUTTI_PACK_SHORT_WORDS];
-        memcpy(stay->args, &call, sizeof call);
         stay->mailed = 1;
         if (stay_shorten(&call, word))
             stay_post(stay, word, TUTTI_PACK_SHORT_WORDS);
         else
             stay_post(stay, call.word, TUTTI_PACK_MAIL_WORDS);
+        memcpy(stay->args, &call, sizeof call);
         return TUTTI_OK;
     }
     status = stay_begin(stay, device, stream, &call, linger_ns);
