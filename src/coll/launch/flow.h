@@ -13,7 +13,7 @@ struct tutti_flow {
     unsigned blocks;  /* for `elements` */
     unsigned threads; /* of a block; 0: the kernels' own */
     unsigned rows;    /* of struct tutti_launch */
-    int tells;        /* 1: ranks wait for each other's start within the launch */
+    int tells;        /* 1: the kernel starts with tokens: a rank stores one at each peer, and waits for theirs */
     size_t slice;     /* the same fields of the kernel's args */
     size_t room, chunk, depth;
 };

@@ -151,7 +151,8 @@ int tutti_request_lives(const struct tutti_request *entry);
 /* Completed with this status, or failed with this code. An MPI code. */
 int tutti_request_deliver(struct tutti_request *entry, MPI_Status *status);
 int tutti_request_fail(struct tutti_request *entry, MPI_Status *status, int code);
-/* The program is through with a request: what is persistent goes back, the rest is closed. destroy: all is closed. */
+/* The program has completed a request: persistent entries go back to the table, the others are closed. destroy: all are
+ * closed. */
 void tutti_request_drop(struct tutti_request *entry);
 void tutti_request_destroy(struct tutti_request *entry);
 
@@ -170,8 +171,8 @@ static inline int tutti_is_coming(const struct tutti_request *entry)
  * same for a call that waits for all of the requests, so that those which can hardly have completed are not looked at.
  */
 enum tutti_fetch_how { TUTTI_FETCH_NOW, TUTTI_FETCH_ALL, TUTTI_FETCH_BESIDE, TUTTI_FETCH_BESIDE_ALL };
-/* Makes progress of these without waiting for others. The entries were taken out; NULL ones are skipped. how: not ALL.
- */
+/* Advances these requests without waiting for other ranks. The entries were taken out; NULL ones are skipped. how: not
+ * ALL. */
 void tutti_requests_progress(struct tutti_request *const entries[], const MPI_Request requests[], int n,
                              enum tutti_fetch_how how);
 /* The same for requests that have completed with these statuses, all together, before they are delivered; statuses[k]
@@ -192,7 +193,7 @@ void tutti_requests_look(void);
 extern __thread int tutti_sweeps_off;
 /* The chain was taken out: stays until the request completes. */
 void tutti_request_orphan(struct tutti_request *entry);
-/* Completes freed requests where they are ready; with `all`, waits for each. Used before the return of a call from
+/* Completes those freed requests that are ready; with `all`, waits for each. Used before the return of a call from
  * which the program may conclude that its data have arrived. */
 void tutti_requests_sweep(int all);
 /* Polls this step with each sweep too, while it is open. There is one. */
