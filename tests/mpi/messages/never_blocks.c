@@ -1,5 +1,5 @@
 /* Calls that do not wait: MPI_Isend, MPI_Irecv, the five calls that test, MPI_Improbe and nonblocking collectives
- * return while the other rank is in no call at all. The two ranks take turns: one makes its next call, the other stands
+ * return while the other rank is in no call at all. The two ranks take turns: one makes its next call, the other waits
  * in a read of a socket that MPI does not know, so neither Tutti nor the MPI makes progress on its thread. A call that
  * waits for the other rank never returns, wherever it waits, inside the MPI too. The waiting rank then reports that
  * call. No check depends on how long a call takes.
