@@ -52,7 +52,7 @@ int tutti_coll_settle(const struct tutti_team *team);
 
 /* The outcome of a call. */
 enum tutti_reduce_outcome {
-    TUTTI_REDUCE_DONE,     /* done: the result is in `out` */
+    TUTTI_REDUCE_DONE,     /* the result is in `out` */
     TUTTI_REDUCE_DECLINED, /* nothing was done: the MPI must make the call, with staged device buffers; the same on all
                      ranks with device buffers */
 };

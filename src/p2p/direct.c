@@ -6,9 +6,9 @@
 #include "dtype/wire.h"
 #include "p2p/own.h"
 
-/* Time in which the receiver may fetch: about that of a packing kernel, and a nanosecond more for so many bytes. It
- * begins again whenever the receiver is seen to fetch another message, up to so many times in all: a receiver that is
- * at work reaches this one, and packing would only take room from it. */
+/* Time in which the receiver may fetch: about that of a packing kernel, and a nanosecond more for so many bytes. The
+ * time starts again when the receiver fetches another message, GRACES times at most: a busy receiver will reach this
+ * message, and packing it would only take scratch. */
 enum { GRACE_NS = 20000, GRACE_BYTES = 100, GRACES = 64 };
 
 /* ---- sender ---- */
@@ -63,7 +63,7 @@ int tutti_rndv_reaches(struct tutti_p2p_worker *worker, int peer, int gpu)
     return tutti_endpoint_mapped(endpoint, peer, gpu) != TUTTI_MAPS_CANNOT ? 1 : TUTTI_NO(SCRATCH_UNREACHED);
 }
 
-/* What direct_cost() and the packed row would find with a rendezvous. */
+/* The answer that direct_cost() and the row `packed` would give, without a rendezvous. */
 static int p2p_direct_leaves(struct tutti_p2p_worker *worker, int peer, const struct tutti_memory *memory,
                              uint64_t bytes, struct tutti_endpoint_verdict *verdict)
 {
@@ -90,8 +90,8 @@ static enum tutti_protocol_cost direct_cost(struct tutti_p2p_worker *worker, str
     return send->shown == TUTTI_SHOWN_KNOWN ? TUTTI_COST_READY : TUTTI_COST_MAP;
 }
 
-/* The first allocation that a peer meets is mapped instead of the scratch: one mapping, nothing to allocate or to pack
- * before the first message has arrived. */
+/* A peer maps the first allocation that it gets instead of the scratch. So the first message needs one mapping, and
+ * neither scratch nor packing. */
 static int direct_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_pack_job *job)
 {
     (void)job;

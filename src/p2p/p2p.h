@@ -96,22 +96,23 @@ const struct tutti_protocol_row *tutti_p2p_first(const struct tutti_protocol_rul
  * GPU. 1 if a row of the rules reaches the peer; 0: none does, and the reason is set. */
 int tutti_p2p_reaches(struct tutti_p2p_worker *worker, int peer, int gpu, uint64_t bytes,
                       const struct tutti_protocol_rules *rules);
-/* Local, behind that: 1 if the MPI is to have the message, by the row that the first rule names; the reason is set. No
- * rendezvous is needed then. 0: *verdict, which the send keeps. The message is one run of bytes in this memory. */
+/* Local, after tutti_p2p_reaches(): 1 if the MPI is to carry the message, by the row that the first rule names; the
+ * reason is set. No rendezvous is needed then. 0: *verdict, which the send keeps. The message is one run of bytes in
+ * this memory. */
 int tutti_p2p_leaves(struct tutti_p2p_worker *worker, const struct tutti_protocol_row *row, int peer,
                      const struct tutti_memory *memory, uint64_t bytes, struct tutti_endpoint_verdict *verdict);
 /* Local. 1 if the receives of rank `peer` of the node look for the RTS of a message of so many bytes; otherwise the
  * reason is set. */
 int tutti_p2p_is_looked_for(const struct tutti_p2p_worker *worker, int peer, uint64_t bytes);
-/* THE choice among ranks of the node: the first rule whose protocol can carry the message; of that row and its
- * substitute, the one that needs less. Posts the message, and returns the row; NULL: no protocol can, and the reason
- * is set. job: see tutti_protocol_ops. */
+/* The choice of a protocol for a message to a rank of the node. The first rule whose protocol can carry the message
+ * names a row; of that row and its substitute the one with the smaller cost is taken. Posts the message, and returns
+ * the row; NULL: no protocol can, and the reason is set. job: see tutti_protocol_ops. */
 const struct tutti_protocol_row *tutti_p2p_choose(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send,
                                                   const struct tutti_protocol_rules *rules, struct tutti_pack_job *job);
 
 /* The caller serialises the calls below, of one worker. */
 
-/* The rendezvous has been posted: it is polled from now on. */
+/* After the RTS was sent: tutti_p2p_poll() polls the rendezvous from now on. */
 void tutti_p2p_list(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
 /* Packs messages that were not fetched in time, and further pieces of messages under way: one launch for each GPU. */
 void tutti_p2p_poll(struct tutti_p2p_worker *worker);
@@ -147,10 +148,10 @@ struct tutti_p2p_recv {
     int status;    /* the status, once it is complete */
     int truncated; /* 1: it is longer than `capacity`, and nothing was stored */
     /* The protocols' own: */
-    int demanded;                    /* 1: the sender was asked to pack: its buffer is not tried any more */
-    uint64_t met;                    /* time at which its memory was not mapped yet; 0: it was not looked at */
-    uint64_t taken;                  /* pieces of a rendezvous that have been taken */
-    uint64_t came;                   /* bytes that the transport has carried */
+    int demanded;   /* 1: the sender was asked to pack, so the receiver does not fetch from its buffer any more */
+    uint64_t met;   /* when the receiver first found the sender's memory not mapped; 0: it has not looked */
+    uint64_t taken; /* pieces of a rendezvous that have been taken */
+    uint64_t came;  /* bytes that the transport has carried */
     struct tutti_carried_part *part; /* not NULL: a part that the transport is receiving */
     struct tutti_p2p_flight *flight; /* not NULL: a kernel is fetching it */
     struct tutti_bounce *assembly;   /* not NULL: the packed message, of elements without a plan */
@@ -163,13 +164,13 @@ struct tutti_p2p_fetching {
     struct tutti_p2p_worker *worker;
     struct tutti_p2p_recv *(*at)(const struct tutti_p2p_fetching *fetching, int i);
     int n;
-    int beside; /* 1: kernels may still be fetching on return; the thread comes again, or calls tutti_p2p_land() */
+    int beside; /* 1: kernels may still be fetching on return; then the thread calls again, or calls tutti_p2p_land() */
 };
 /* Fetches as much as can be fetched now, in one launch for each GPU; with `wait` all of them. */
 void tutti_p2p_fetch_all(struct tutti_p2p_fetching *fetching, int wait);
-/* Waits for the kernels that this thread has left fetching. Cheap where nothing was left. */
+/* Waits for the kernels that this thread has launched with `beside`. Cheap if no kernel runs. */
 void tutti_p2p_land(void);
-/* The message is one of another node, by recv->far_rts, which is set: sets its protocol and its bytes. */
+/* For a message of another node, whose recv->far_rts is set: sets its protocol and its bytes. */
 void tutti_p2p_from_far(struct tutti_p2p_recv *recv);
 /* Asks for the fragments of a message of another node; repeated calls do nothing. */
 void tutti_p2p_begin(struct tutti_p2p_worker *worker, struct tutti_p2p_recv *recv);

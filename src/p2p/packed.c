@@ -9,8 +9,8 @@ enum {
     GRACE_BYTES = 100,            /* the receiver gets a nanosecond more for so many bytes */
     GRACE_ROOM_NS = 5000000,      /* how long scratch may be full for a message that its receiver has asked for */
     GRACE_CARRIED_NS = 100000000, /* how long the receiver may be absent before the data go through host memory */
-    /* How long before scratch is taken for messages to it: where it has the allocation mapped, and where it may be
-     * mapping it now, or is this rank. */
+    /* How long a message waits before it takes scratch: SCRATCH_NS if the receiver has mapped the allocation;
+       SCRATCH_MAPPING_NS if it may be mapping it now, or is this rank. */
     SCRATCH_NS = 100000,
     SCRATCH_MAPPING_NS = 20000000,
     OWN_LOOKS = 100 /* how often before, for a message of this rank to itself */
@@ -38,7 +38,7 @@ void tutti_packed_add(struct tutti_p2p_send *send, uint64_t pieces)
     atomic_store_explicit(&send->rndv->packed, send->packed, memory_order_release);
 }
 
-/* The receiver of a collective gets to know the allocation this way. */
+/* In a collective the rendezvous also names the allocation to its receiver. */
 static int packed_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
     if (send->agreed)
@@ -46,7 +46,8 @@ static int packed_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *se
     return 1;
 }
 
-/* Room for the whole message needs no other rank; if the receiver fetches every piece, less is enough. */
+/* With scratch for the whole message the sender needs no other rank. If the receiver fetches every piece, less scratch
+ * is enough. */
 static enum tutti_protocol_cost packed_cost(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
     if (tutti_direct_leaves(worker, send)) {
@@ -87,8 +88,8 @@ static int packed_own_waits(struct tutti_p2p_worker *worker, struct tutti_p2p_se
     return 1;
 }
 
-/* Piece after piece only if the receiver has asked for it and so fetches each; otherwise whole. If the receiver has
- * not mapped the scratch, or cannot use it, the message is carried. */
+/* Packs piece after piece only if the receiver has asked for it, so that it fetches each piece; otherwise the whole
+ * message. If the receiver has not mapped the scratch, or cannot use it, the message is carried. */
 void tutti_packed_urge(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_p2p_batch *batch,
                        uint64_t waited)
 {

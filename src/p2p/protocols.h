@@ -75,8 +75,8 @@ struct tutti_protocol_row {
 };
 extern const struct tutti_protocol_row tutti_protocols[TUTTI_PROTOCOLS];
 
-/* The operations for a rendezvous in this state (enum tutti_rndv_state). They may be another protocol's than the
- * posting one, as the sender packs what the receiver does not fetch in time. NULL: nothing to do now. */
+/* The operations for a rendezvous in this state (enum tutti_rndv_state). The protocol may differ from the one that
+ * posted the message: the sender packs a message that the receiver does not fetch in time. NULL: nothing to do now. */
 const struct tutti_protocol_ops *tutti_protocol_at(uint32_t state);
 
 /* direct.c, engines.c, packed.c, carried.c, pipelined.c. carried: the fallback of packed if the receiver can map

@@ -113,7 +113,7 @@ static void fill_job(const struct tutti_p2p_fetch *f, const struct tutti_element
     }
 }
 
-/* The same through pinned memory, at once. */
+/* Stores the bytes now, through pinned memory. */
 static int through_host(struct tutti_p2p_fetch *f, const struct tutti_elements *theirs, char *data, uint64_t first,
                         uint64_t bytes)
 {

@@ -67,9 +67,9 @@ void tutti_progress_watch(int (*dead)(void))
     dead_process = dead;
 }
 
-void tutti_progress_mpi(void (*bring_on)(void))
+void tutti_progress_mpi(void (*advance)(void))
 {
-    mpi_progress = bring_on;
+    mpi_progress = advance;
 }
 
 int tutti_progress_polling(void)
@@ -188,13 +188,13 @@ static int look_round(const struct tutti_wait *wait, struct watch *watch, unsign
 int tutti_progress_wait(const struct tutti_wait *wait)
 {
     struct watch watch = {.start = 0};
-    const int bring_on = !wait->quiet, mpi = bring_on && mpi_progress && !tutti_fiber_here();
+    const int advance = !wait->quiet, mpi = advance && mpi_progress && !tutti_fiber_here();
     __attribute__((cleanup(engine_restore), unused)) const int before = polling;
-    if (bring_on)
+    if (advance)
         polling = 0; /* a step that must wait after all: the others, which have locks of their own, go on */
     for (unsigned round = 1;; round++) {
         uint64_t waited;
-        if (bring_on)
+        if (advance)
             tutti_progress_poll();
         const int done = engine_is_done(wait);
         if (done)

@@ -55,8 +55,8 @@ struct tutti_wait {
     unsigned spins;    /* done() is asked so often in a row; 0: once */
     unsigned every_us; /* done() costs much: not more often; 0: by TUTTI_WAIT */
     int crowded;       /* 1: there are more threads than cores: no spinning */
-    /* Once a round: reports and limits of its own; *waited: how long it has waited. A status ends the wait. NULL: none
-     */
+    /* Called once a round, for reports and limits of its own; *waited: how long the wait has lasted. A status ends the
+     * wait. NULL: no call. */
     int (*look)(void *with, uint64_t *waited);
     void *look_with;
 };
@@ -64,10 +64,11 @@ struct tutti_wait {
  * TUTTI_OK, or why it ended. */
 int tutti_progress_wait(const struct tutti_wait *wait);
 
-/* Makes the MPI bring its own calls on, in every wait: what is waited for may need a message that is the MPI's alone.
- * Local, before the first wait. */
-void tutti_progress_mpi(void (*bring_on)(void));
-/* Says, for watched waits, which process of this machine has died; 0: none. Local, before the first wait. */
+/* Sets the function that lets the MPI make progress in every wait: a wait may need a message that the MPI alone
+ * carries. Local, before the first wait. */
+void tutti_progress_mpi(void (*advance)(void));
+/* Sets the function that returns, for watched waits, which process of this machine has died (0: none). Local,
+ * before the first wait. */
 void tutti_progress_watch(int (*dead)(void));
 
 #endif

@@ -46,7 +46,7 @@ struct tutti_sched;
 
 /* Local. name: a text that stays. NULL without memory. */
 struct tutti_sched *tutti_sched_new(const char *name);
-/* Of one that does not run; takes NULL. */
+/* Frees a schedule that does not run. NULL does nothing. */
 void tutti_sched_free(struct tutti_sched *sched);
 
 /* The task's place, from 0 on, or TUTTI_ERR_MEMORY. ops and with stay. */
@@ -55,8 +55,8 @@ int tutti_sched_add(struct tutti_sched *sched, const struct tutti_task_ops *ops,
 int tutti_sched_after(struct tutti_sched *sched, int task, int before, enum tutti_task_after what);
 /* `task` has a trigger: in each run it waits for tutti_sched_release() too. A status. */
 int tutti_sched_hold(struct tutti_sched *sched, int task);
-/* Instead of waiting: called once in every run, after its end, by the thread that noticed the end. The callback may
- * start or free the schedule; no other thread may free it then. It may not wait. */
+/* Sets a callback, for callers that do not wait: the thread that notices the end of a run calls it once. The callback
+ * may start or free the schedule; no other thread may free it then. It may not wait. */
 void tutti_sched_then(struct tutti_sched *sched, void (*ended)(void *with, int status), void *with);
 
 /* Local. Posts what can be posted; the engine does the rest. Of one that does not run. */
@@ -66,7 +66,7 @@ void tutti_sched_start(struct tutti_sched *sched);
  * tutti_sched_start() has returned; the second call of a run does nothing, and so does a call after the run has ended.
  * The schedule is not freed or started meanwhile. */
 void tutti_sched_release(struct tutti_sched *sched, int task);
-/* 1 where it does not run. */
+/* 1 if no run is under way. */
 int tutti_sched_done(const struct tutti_sched *sched);
 /* How the last run has ended. */
 int tutti_sched_status(const struct tutti_sched *sched);

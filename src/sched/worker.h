@@ -11,7 +11,7 @@
 
 #include <stdatomic.h>
 
-/* The caller's before reserve() and when it is done. */
+/* The memory of a job: the caller may use it before reserve() and after the job is done. */
 struct tutti_job {
     int (*run)(void *with); /* may wait by the engine's wait, bounded; a status. It uses no transport */
     void *with;
@@ -30,7 +30,7 @@ void tutti_worker_reserve(struct tutti_worker *worker, struct tutti_job *job);
 /* Local, any thread; returns at once: a job that has a place may run. A status; on failure no fiber could be made, and
  * the job has lost its place: its peers wait for this rank, so that the caller breaks the team. */
 int tutti_worker_ready(struct tutti_worker *worker, struct tutti_job *job);
-/* Both. */
+/* reserve() and ready() in one. */
 int tutti_worker_give(struct tutti_worker *worker, struct tutti_job *job);
 /* Local, any thread: takes a job out that has not begun. The job is new again: 1. 0: it runs or has run. */
 int tutti_worker_skip(struct tutti_worker *worker, struct tutti_job *job);

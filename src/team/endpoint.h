@@ -23,21 +23,22 @@ struct tutti_endpoint *tutti_endpoint_new(struct tutti_node *node, const struct 
  * of the node may. */
 void tutti_endpoint_declare(struct tutti_node *node);
 int tutti_endpoint_declared(const struct tutti_node *node);
-/* Peers send and want nothing any more. alive: the device may be called. */
+/* Frees the endpoint; peers neither send to this rank nor fetch from it any more. alive: the device may be called. */
 void tutti_endpoint_free(struct tutti_endpoint *endpoint, int alive);
-/* Once, before there are rendezvous: a step that polls the endpoint. It is open while there are any: a peer may ask
- * for memory of this rank until it has taken the data of the last one, though its sender waits for something else. */
+/* Called once, before there are rendezvous: adds a step that polls the endpoint. The step is open while there are
+ * rendezvous: a peer may ask for memory of this rank until it has taken the data of the last one, even if the sender
+ * waits for something else. */
 void tutti_endpoint_step(struct tutti_endpoint *endpoint, struct tutti_step *step);
 /* Frees the rendezvous that have been taken, serves peers. A few loads if there is nothing to do. */
 void tutti_endpoint_poll(struct tutti_endpoint *endpoint);
 /* Before there are rendezvous: what is to be called before this rank takes any. */
 void tutti_endpoint_before_use(struct tutti_endpoint *endpoint, void (*before)(void));
-/* The program passes memory of this GPU: from now on this rank takes rendezvous. Its index; negative where the rank has
- * passed memory of too many GPUs. Cheap where it is known. */
+/* The program passes memory of this GPU: from now on this rank takes rendezvous. Returns the index of the GPU; negative
+ * if the rank has passed memory of too many GPUs. Cheap for a known GPU. */
 int tutti_endpoint_use(struct tutti_endpoint *endpoint, int gpu);
 /* The GPUs that the program has passed memory of, as ordinals, at most TUTTI_ENDPOINT_GPUS; returns how many. */
 int tutti_endpoint_gpus(const struct tutti_endpoint *endpoint, int gpus[]);
-/* Those that it has reset since, and not passed memory of again. */
+/* The GPUs that the program has reset since, and has not passed memory of again. */
 int tutti_endpoint_reset_gpus(const struct tutti_endpoint *endpoint, int gpus[]);
 /* 1 if the peer takes rendezvous. */
 int tutti_endpoint_is_open(const struct tutti_endpoint *endpoint, int peer);
@@ -56,11 +57,11 @@ int tutti_endpoint_shorts(const struct tutti_endpoint *endpoint);
 void tutti_endpoint_announce(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 void tutti_endpoint_saw(struct tutti_endpoint *endpoint);
 int tutti_endpoint_expects(const struct tutti_endpoint *endpoint);
-/* Takes and offers this rank's scratch on the GPU, so that peers may map it before it is needed. 1: it is there.
- * soon: the same on a thread beside, since allocating takes milliseconds. */
+/* Takes and offers this rank's scratch on the GPU, so that peers may map it before it is needed. 1: the scratch exists.
+ * soon: the same on another thread, since allocating takes milliseconds. */
 int tutti_endpoint_offer(struct tutti_endpoint *endpoint, int gpu);
 void tutti_endpoint_offer_soon(struct tutti_endpoint *endpoint, int gpu);
-/* 1 if it is not there, and allocating it takes longer than a message. */
+/* 1 if the scratch does not exist, and allocating it takes longer than a message. */
 int tutti_endpoint_scratch_takes(struct tutti_endpoint *endpoint, int gpu);
 /* What the peer has made of this rank's scratch on the GPU, enum tutti_maps. */
 int tutti_endpoint_mapped(const struct tutti_endpoint *endpoint, int peer, int gpu);
@@ -73,8 +74,8 @@ void tutti_endpoint_connected(struct tutti_endpoint *endpoint);
 /* 1 if nothing may be allocated or mapped now: kernels in stream order may be waiting for this process. */
 int tutti_endpoint_is_quiet(const struct tutti_endpoint *endpoint);
 /* 1 if the packing kernels of the GPU are not loaded and that takes longer than a message: copy engines make the copies
- * of this rank's messages to itself. lack: one has lost so much thereby; when all have lost what loading takes, the
- * kernels are loaded, on a thread beside. No locks. */
+ * of this rank's messages to itself. lack: such a copy took so many ns longer than a kernel takes. When all copies
+ * together have lost the time of loading, the kernels are loaded on another thread. Neither takes a lock. */
 int tutti_endpoint_lacks_kernels(const struct tutti_endpoint *endpoint, int gpu);
 void tutti_endpoint_lack(struct tutti_endpoint *endpoint, int gpu, uint64_t ns);
 /* TUTTI_ERR_PEER if the process of a rank of the node has died, reported once; looks every few milliseconds.
@@ -96,17 +97,16 @@ enum { TUTTI_ENDPOINT_SHORT_BYTES = 2 << 10 };
  * in use. The caller owns it until tutti_endpoint_send_release(); it is freed when it is DONE as well. */
 struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer, int gpu);
 int tutti_endpoint_number(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
-/* The RTS of a new rendezvous is to be short. */
+/* Marks a new rendezvous whose RTS will be short. */
 void tutti_endpoint_shorten(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv);
-/* The receiver of a posted rendezvous is to look at its receives, wherever it waits: the data cannot leave without it.
- */
+/* Asks the receiver of a posted rendezvous to look at its receives in any wait: the data cannot leave without it. */
 void tutti_endpoint_urge(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
-/* 1, once, where a peer has asked this rank for that. */
+/* 1 once after a peer has asked this rank to look at its receives. */
 int tutti_endpoint_urged(const struct tutti_endpoint *endpoint);
 /* When the peer was last seen to fetch from this rank; 0: never. */
 void tutti_endpoint_saw_fetch(struct tutti_endpoint *endpoint, int peer, uint64_t now);
 uint64_t tutti_endpoint_fetched(const struct tutti_endpoint *endpoint, int peer);
-/* The sender looks at the rendezvous no more. */
+/* The sender does not use the rendezvous any more. */
 void tutti_endpoint_send_release(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 /* Frees a rendezvous that was not announced to any peer. */
 void tutti_endpoint_withdraw(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv);

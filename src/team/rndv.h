@@ -1,5 +1,5 @@
-/* Rendezvous in a rank's control page: messages that the MPI matches but does not carry. The MPI takes a few bytes to
- * the receiver, which name a rendezvous; the rendezvous says where the data lie. */
+/* Rendezvous in a rank's control page: messages that the MPI matches but does not carry. The MPI carries a few bytes to
+ * the receiver, which name a rendezvous. The rendezvous holds the place of the data. */
 #ifndef TUTTI_TEAM_RNDV_H
 #define TUTTI_TEAM_RNDV_H
 
@@ -55,11 +55,13 @@ enum tutti_rndv_state {
     TUTTI_RNDV_GETTING, /* the receiver is taking them from there */
     TUTTI_RNDV_MOVING,  /* the owner is packing them */
     TUTTI_RNDV_BOUNCE,  /* in the owner's scratch, piece after piece */
-    TUTTI_RNDV_AM,      /* come packed, by the MPI on a communicator of Tutti's, with the rendezvous's number as tag */
-    TUTTI_RNDV_ATS      /* the receiver has them, or wants them no more */
+    TUTTI_RNDV_AM, /* the MPI carries them packed, on a communicator of Tutti, with the number of the rendezvous as tag
+                    */
+    TUTTI_RNDV_ATS /* the receiver has the data, or does not want them */
 };
 
-/* What the receiver asks of the owner of an offered rendezvous (GET) that it cannot fetch from there, or not yet. */
+/* What the receiver of an offered rendezvous (GET) asks of the owner if it cannot fetch from the owner's buffer, or
+ * cannot yet. */
 enum tutti_must {
     TUTTI_MUST_NOT,
     TUTTI_MUST_HURRY, /* it is mapping the memory: the MPI carries the data if the receiver has not fetched them before
@@ -68,7 +70,8 @@ enum tutti_must {
     TUTTI_MUST_CARRY  /* the MPI has to carry the data: no memory of the owner's can be mapped */
 };
 
-/* Of allocations, by what mapping them takes: on H200 1.1 ms up to 64 MiB, 10 ms for 1 and for 4 GiB. */
+/* Two classes of allocations, by the time that mapping takes: on H200 1.1 ms up to 64 MiB, 10 ms for 1 and for 4 GiB.
+ */
 enum tutti_mapping_size { TUTTI_MAPPING_SMALL, TUTTI_MAPPING_LARGE, TUTTI_MAPPING_SIZES };
 static inline enum tutti_mapping_size tutti_mapping_size(uint64_t bytes)
 {
@@ -129,9 +132,10 @@ struct tutti_endpoints {
     struct tutti_endpoint_page gpu[TUTTI_ENDPOINT_GPUS];
     _Atomic uint8_t maps[TUTTI_ENDPOINT_PEERS][TUTTI_ENDPOINT_GPUS]; /* enum tutti_maps: of that rank's scratches */
     struct tutti_known known[TUTTI_ENDPOINT_PEERS][TUTTI_ENDPOINT_KNOWN]; /* of that rank's allocations */
-    /* That mapping memory of a peer took this rank last; 0: it has mapped none. By size: tutti_mapping_size(). */
+    /* Nanoseconds of this rank's last mapping of a peer's memory, by size class (tutti_mapping_size()); 0: it has
+     * mapped none. */
     _Atomic uint64_t mapping_ns[TUTTI_MAPPING_SIZES];
-    _Atomic uint32_t asked;                           /* counts what follows, roughly: 0: nothing */
+    _Atomic uint32_t asked;                           /* about how many entries of `wanted` are set; 0: none */
     struct tutti_wanted wanted[TUTTI_ENDPOINT_PEERS]; /* by that rank */
     struct tutti_rndv rndv[TUTTI_RNDVS];
 };

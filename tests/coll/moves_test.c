@@ -7,7 +7,7 @@
 
 #include "coll/frame.h"
 #include "coll/move.h"
-#include "coll/move/moves.h"
+#include "coll/move/runs.h"
 #include "coll/state.h"
 #include "core/status.h"
 #include "dtype/describe.h"
@@ -16,8 +16,8 @@
 
 enum { PIECES = 2 * TUTTI_MAX_GPUS };
 
-static const char *row_name;
-static int only_bcast; /* the row is one of broadcasts alone */
+static const struct tutti_algorithm *row; /* of this name */
+static int only_bcast;                    /* the row is one of broadcasts alone */
 static int enqueues;
 static int shares; /* ranks share GPUs: runs lie one behind the other, as leaders need them */
 
@@ -255,9 +255,7 @@ static void rounds(struct rank *me, int first, int n)
             CHECK(me->frame.team->device->stream.sync(me->frame.stream) == TUTTI_OK, "sync");
         compare(me, &plan, me->frame.out, me->frame.expected, "what was received", round);
         compare(me, &plan, me->frame.in, me->frame.kept, "what was sent", round);
-        for (int i = 0; why && i < TUTTI_MOVES; i++)
-            me->by_rule += strcmp(tutti_moves[i]->name, row_name) == 0 &&
-                           strcmp(why, enqueues ? tutti_moves[i]->name : tutti_moves[i]->how) == 0;
+        me->by_rule += why && strcmp(why, enqueues ? row->name : row->how) == 0;
     }
 }
 
@@ -274,17 +272,27 @@ static void more_rounds(struct rank *me)
     }
 }
 
+/* How the row launches its kernel; all zero: the row does not run on this team, or is not one kernel. Team open. */
+static struct tutti_runs row_runs(const struct rank *me)
+{
+    const struct tutti_call call = {.collective = TUTTI_COLLECTIVE_BCAST};
+    struct tutti_runs runs = {.direct = 0};
+    if (row->runs && (!row->can || row->can(me->frame.team, &call)))
+        row->runs(me->frame.team, frame_most, &runs);
+    return runs;
+}
+
 static void all_rounds(struct rank *me)
 {
     rounds(me, 0, frame_rounds);
-    const int maps =
-        strcmp(row_name, "direct") == 0 || (strcmp(row_name, "split_direct") == 0 && me->frame.team->size > 2);
+    const struct tutti_runs runs = row_runs(me);
+    const int maps = runs.direct > 0 || runs.hands_on;
     if (maps && !shares)
         more_rounds(me);
     CHECK(check_failed() || shares || !maps || tutti_coll_of(me->frame.team)->direct_runs > (uint64_t)frame_rounds / 8,
           "only %llu runs were stored directly", (unsigned long long)tutti_coll_of(me->frame.team)->direct_runs);
     CHECK(check_failed() || me->by_rule > frame_rounds / 8 || (only_bcast && me->frame.team->size < 3),
-          "%s has run %d of %d", row_name, me->by_rule, frame_rounds);
+          "%s has run %d of %d", row->name, me->by_rule, frame_rounds);
 }
 
 /* An error of the program: a run that is shorter on one side. No kernel may wait for what does not come, nor a rank for
@@ -334,7 +342,7 @@ static int rank_main(struct tutti_transport *transport, void *unused)
         !CHECK(tutti_plan_build(&byte, &me.byte) == TUTTI_OK, "plan") || (enqueues && !frame_stream(&me.frame)))
         return 1;
     all_rounds(&me);
-    if (enqueues && !check_failed() && strcmp(row_name, "direct") == 0)
+    if (enqueues && !check_failed() && row_runs(&me).direct > 0)
         beside_another(&me, transport);
     if (!enqueues && !check_failed())
         mismatch(&me);
@@ -351,15 +359,19 @@ int main(int argc, char **argv)
     }
     frame_rounds = 150;
     frame_most = 40000;
-    row_name = argv[2];
     enqueues = argc == 4 && strcmp(argv[3], "enqueue") == 0;
     shares = argc == 4 && strcmp(argv[3], "shared") == 0;
     for (int i = 0; i < TUTTI_MOVES; i++)
-        only_bcast |= strcmp(tutti_moves[i]->name, row_name) == 0 && tutti_moves[i]->collectives == TUTTI_ON(BCAST);
+        row = strcmp(tutti_moves[i]->name, argv[2]) == 0 ? tutti_moves[i] : row;
+    if (!row) {
+        fprintf(stderr, "moves.def has no row %s\n", argv[2]);
+        return 2;
+    }
+    only_bcast = row->collectives == TUTTI_ON(BCAST);
     char rules[400];
     snprintf(rules, sizeof rules,
              "allreduce: 0-1k@ll *@pipeline bcast: *@%s *@pipeline gather: *@%s *@pipeline scatter: *@%s *@pipeline "
              "allgather: *@%s *@pipeline alltoall: *@%s *@pipeline",
-             row_name, row_name, row_name, row_name, row_name);
-    return frame_main(argv[1], row_name, rules, rank_main);
+             row->name, row->name, row->name, row->name, row->name);
+    return frame_main(argv[1], row->name, rules, rank_main);
 }

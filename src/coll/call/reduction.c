@@ -73,7 +73,7 @@ static int reduction_pass(enum tutti_reduce_outcome *taken, const char **why, co
     return TUTTI_OK;
 }
 
-/* Nonblocking calls run where the MPI cannot be called; the transport is the MPI. */
+/* A nonblocking call runs on a thread that must not call the MPI, and the transport is the MPI. */
 static int call_reduction_staged(struct tutti_team *team, const struct tutti_call *call,
                                  enum tutti_reduce_outcome *taken, const char **why)
 {
@@ -98,7 +98,8 @@ static int run_row(struct tutti_team *team, const struct tutti_call *call, size_
             continue;
         int fits = 0, status = row->waits_for_peers ? tutti_reservation_take(team, call) : TUTTI_OK;
         if (status == TUTTI_OK && row->waits_for_peers && !tried && tutti_reservation_narrow(team, call))
-            instead = tutti_algorithm_instead(team, call); /* it may have all multiprocessors that are free */
+            instead = tutti_algorithm_instead(
+                team, call); /* the substitute waits for no peer, so it may use all free multiprocessors */
         if (instead) {
             tried = 1;
             status = tutti_row_run(instead, team, call, &fits);
@@ -116,7 +117,7 @@ static int run_row(struct tutti_team *team, const struct tutti_call *call, size_
     return call_reduction_staged(team, call, taken, why);
 }
 
-/* Kernels of a large call take as long as the last times with as many bytes. */
+/* Expects the kernels of a large call to take as long as the last ones of as many bytes. */
 static int run_by_rule(struct tutti_team *team, const struct tutti_call *call, enum tutti_reduce_outcome *taken,
                        const char **why)
 {

@@ -1,6 +1,7 @@
 /* The rules of moves over nodes: which row makes a call, by bytes that all ranks know. */
 
 #include "coll/carry/own.h"
+#include "coll/sections.h"
 #include "core/once.h"
 #include "core/settings.h"
 
@@ -24,23 +25,14 @@ static const struct tutti_names carry_names = {
         "mpi",
 };
 
-enum carry_section {
-    CARRY_BCAST,
-    CARRY_GATHER,
-    CARRY_SCATTER,
-    CARRY_ALLGATHER,
-    CARRY_ALLTOALL,
-    CARRY_NEIGHBOR,
-    CARRY_SECTIONS
-};
-static const struct tutti_section sections[CARRY_SECTIONS] = {
-    [CARRY_BCAST] = {"bcast_nodes", &carry_names},       [CARRY_GATHER] = {"gather_nodes", &carry_names},
-    [CARRY_SCATTER] = {"scatter_nodes", &carry_names},   [CARRY_ALLGATHER] = {"allgather_nodes", &carry_names},
-    [CARRY_ALLTOALL] = {"alltoall_nodes", &carry_names}, [CARRY_NEIGHBOR] = {"neighbor_nodes", &carry_names},
+static const struct tutti_section sections[TUTTI_MOVER_SECTIONS] = {
+#define TUTTI_COLLECTIVE(ID, name)
+#define TUTTI_MOVER_RULES(ID, name) [TUTTI_MOVER_RULES_##ID] = {name "_nodes", &carry_names},
+#include "tutti/collectives.def"
 };
 static struct tutti_rules_room carry_room = {
     .section = sections,
-    .sections = CARRY_SECTIONS,
+    .sections = TUTTI_MOVER_SECTIONS,
     .known = "bcast_nodes, gather_nodes, scatter_nodes, allgather_nodes, alltoall_nodes, neighbor_nodes"};
 
 __attribute__((constructor)) static void carry_register(void)
@@ -48,44 +40,15 @@ __attribute__((constructor)) static void carry_register(void)
     tutti_rules_register(&carry_room);
 }
 
-static int carry_section_of(enum tutti_collective collective)
-{
-    switch (collective) {
-    case TUTTI_COLLECTIVE_BCAST:
-        return CARRY_BCAST;
-    case TUTTI_COLLECTIVE_GATHER:
-    case TUTTI_COLLECTIVE_GATHERV:
-        return CARRY_GATHER;
-    case TUTTI_COLLECTIVE_SCATTER:
-    case TUTTI_COLLECTIVE_SCATTERV:
-        return CARRY_SCATTER;
-    case TUTTI_COLLECTIVE_ALLGATHER:
-    case TUTTI_COLLECTIVE_ALLGATHERV:
-        return CARRY_ALLGATHER;
-    case TUTTI_COLLECTIVE_ALLTOALL:
-    case TUTTI_COLLECTIVE_ALLTOALLV:
-    case TUTTI_COLLECTIVE_ALLTOALLW:
-        return CARRY_ALLTOALL;
-    case TUTTI_COLLECTIVE_NEIGHBOR_ALLGATHER:
-    case TUTTI_COLLECTIVE_NEIGHBOR_ALLGATHERV:
-    case TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALL:
-    case TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALLV:
-    case TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALLW:
-        return CARRY_NEIGHBOR;
-    default:
-        return -1;
-    }
-}
-
 int tutti_carry_knows(enum tutti_collective collective)
 {
-    return carry_section_of(collective) >= 0;
+    return tutti_mover_rules_of(collective) >= 0;
 }
 
 /* Rules may name rows that do not make this collective; the next one that fits is taken. */
 const struct tutti_carry_row *tutti_carry_choose(int rules, const struct tutti_call *call)
 {
-    const int section = carry_section_of(call->collective);
+    const int section = tutti_mover_rules_of(call->collective);
     int from = tutti_rules_begin(rules), choice;
     while (section >= 0 && (choice = tutti_rules_next(carry_room.first + section, call->count, &from)) >= 0) {
         if (choice == CARRY_MPI)
@@ -110,7 +73,7 @@ static void common_read(const char *text)
     struct tutti_rule rule = {.section = -1};
     char wrong[320];
     while (common_rows < COMMON_ROWS && tutti_rule_read(&text, &rule, wrong, sizeof wrong) == 1) {
-        if (rule.section >= carry_room.first && rule.section < carry_room.first + CARRY_SECTIONS)
+        if (rule.section >= carry_room.first && rule.section < carry_room.first + TUTTI_MOVER_SECTIONS)
             common_row[common_rows++] = rule;
     }
 }
@@ -123,7 +86,7 @@ static void common_read_all(void)
 
 int tutti_carry_may(enum tutti_collective collective, uint64_t bytes)
 {
-    const int section = carry_room.first + carry_section_of(collective);
+    const int section = carry_room.first + tutti_mover_rules_of(collective);
     tutti_once(&common_once, common_read_all);
     for (int i = 0; i < common_rows && section >= carry_room.first; i++) {
         const struct tutti_rule *rule = &common_row[i];

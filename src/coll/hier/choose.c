@@ -1,6 +1,7 @@
 /* The rules of reductions over nodes: how a call is divided, by the bytes of a rank's contribution; how the leaders
  * exchange, by the bytes of a leader's part of a piece. */
 #include "coll/hier/own.h"
+#include "coll/sections.h"
 #include "core/settings.h"
 #include "core/types.h"
 #include "kernels/args.h"
@@ -46,24 +47,15 @@ static const struct tutti_names exchange_names = {
         ,
 };
 
-enum nodes_section {
-    SECTION_ALLREDUCE,
-    SECTION_REDUCE,
-    SECTION_REDUCE_SCATTER,
-    SECTION_SCAN,
-    SECTION_LEADERS,
-    SECTION_COMBINE,
-    SECTIONS
-};
+enum { SECTION_LEADERS = TUTTI_REDUCTION_SECTIONS, SECTION_COMBINE, SECTIONS }; /* behind those of reductions */
 
 enum { COMBINE_HOST, COMBINE_DEVICE }; /* in the order of the names */
 static const struct tutti_names combine_names = {.what = "place where leaders combine", .known = "host device"};
 
 static const struct tutti_section sections[SECTIONS] = {
-    [SECTION_ALLREDUCE] = {"allreduce_nodes", &nodes_names},
-    [SECTION_REDUCE] = {"reduce_nodes", &nodes_names},
-    [SECTION_REDUCE_SCATTER] = {"reduce_scatter_nodes", &nodes_names},
-    [SECTION_SCAN] = {"scan_nodes", &nodes_names},
+#define TUTTI_COLLECTIVE(ID, name)
+#define TUTTI_REDUCTION_RULES(ID, name) [TUTTI_REDUCTION_RULES_##ID] = {name "_nodes", &nodes_names},
+#include "tutti/collectives.def"
     [SECTION_LEADERS] = {"leaders", &exchange_names},
     [SECTION_COMBINE] = {"leaders_combine", &combine_names},
 };
@@ -77,38 +69,20 @@ __attribute__((constructor)) static void nodes_register(void)
     tutti_rules_register(&nodes_room);
 }
 
-static int hier_section_of(enum tutti_collective collective)
-{
-    switch (collective) {
-    case TUTTI_COLLECTIVE_ALLREDUCE:
-        return SECTION_ALLREDUCE;
-    case TUTTI_COLLECTIVE_REDUCE:
-        return SECTION_REDUCE;
-    case TUTTI_COLLECTIVE_REDUCE_SCATTER:
-    case TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK:
-        return SECTION_REDUCE_SCATTER;
-    case TUTTI_COLLECTIVE_SCAN:
-    case TUTTI_COLLECTIVE_EXSCAN:
-        return SECTION_SCAN;
-    default:
-        return -1;
-    }
-}
-
 int tutti_nodes_is_scan(enum tutti_collective collective)
 {
-    return hier_section_of(collective) == SECTION_SCAN;
+    return tutti_reduction_rules_of(collective) == TUTTI_REDUCTION_RULES_SCAN;
 }
 
 int tutti_nodes_knows(enum tutti_collective collective)
 {
-    return hier_section_of(collective) >= 0;
+    return tutti_reduction_rules_of(collective) >= 0;
 }
 
 /* A scan's results are in rank order. Beyond 64 ranks the messages of a slice are too many and too small. */
 static int row_can(const struct tutti_nodes_row *row, int section, const struct tutti_hierarchy *hierarchy)
 {
-    if (section == SECTION_SCAN && (!row->scans || hierarchy->ranks->size > TUTTI_MAX_RANKS))
+    if (section == TUTTI_REDUCTION_RULES_SCAN && (!row->scans || hierarchy->ranks->size > TUTTI_MAX_RANKS))
         return 0;
     return !row->can || row->can(hierarchy);
 }
@@ -116,7 +90,7 @@ static int row_can(const struct tutti_nodes_row *row, int section, const struct 
 const struct tutti_nodes_row *tutti_nodes_choose(const struct tutti_nodes *nodes, enum tutti_collective collective,
                                                  size_t bytes)
 {
-    const int section = hier_section_of(collective);
+    const int section = tutti_reduction_rules_of(collective);
     int from = tutti_rules_begin(nodes->rules), choice;
     if (section < 0)
         return NULL;

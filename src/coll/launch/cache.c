@@ -56,8 +56,8 @@ static struct tutti_cached_launch *cache_place_of(struct tutti_coll_state *state
     return spare;
 }
 
-/* To make one ready, or to free one, may wait for what runs, as kernels in stream order may for long
- * (team/deferred_free.h): while communicators with a stream live, what is ready serves, and nothing changes. */
+/* Making a launch ready, or freeing it, may wait for running kernels, and kernels in stream order may run for long
+ * (team/deferred_free.h). So while a communicator has a stream, kept launches are used, but none is made or freed. */
 static int launch_held(struct tutti_team *team, const struct tutti_launch *launch)
 {
     const struct tutti_cached_launch *entry = place_found(tutti_coll_of(team), launch);

@@ -13,7 +13,7 @@ struct tutti_flow {
     unsigned blocks;  /* for `elements` */
     unsigned threads; /* of a block; 0: the kernels' own */
     unsigned rows;    /* of struct tutti_launch */
-    int tells;        /* 1: ranks wait for each other's start within the launch */
+    int tells;        /* 1: the kernel starts with tokens: a rank stores one at each peer, and waits for theirs */
     size_t slice;     /* the same fields of the kernel's args */
     size_t room, chunk, depth;
 };
@@ -37,8 +37,8 @@ int tutti_flow_run(struct tutti_team *team, const struct tutti_call *call, tutti
 int tutti_flow_put_mapped(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                           tutti_flow_shape *shape);
 int tutti_flow_run_mapped(struct tutti_team *team, const struct tutti_call *call, tutti_flow_shape *shape);
-/* The same, by the leaders alone, with the contributions and results of their GPU's ranks, in their order; call->near
- * holds for all of these. */
+/* The same by the leaders alone, with the contributions and results of all ranks of their GPU, in rank order;
+ * call->near holds for all of them. */
 int tutti_flow_run_locals(struct tutti_team *team, const struct tutti_call *call, const struct tutti_locals *locals,
                           tutti_flow_shape *shape);
 /* Collective: the run of a row for leaders, whose kernel is launched as `shape` says. */
@@ -51,7 +51,7 @@ void tutti_flow_args(struct tutti_team *team, const struct tutti_call *call, str
 /* In stream order a launch of at most half of the communicator's blocks lets the next one start at once (*early).
  * One that needs more than the other half must not start before it has ended: 0 then, 1 for all others. */
 int tutti_flow_early(struct tutti_team *team, const struct tutti_stream *stream, unsigned blocks, uint32_t *early);
-/* For the next launch on the team's stream that is waited for. */
+/* Takes the number of the next launch on the team's stream whose end the host waits for. */
 uint32_t tutti_flow_number(struct tutti_team *team);
 /* The notice of the last block of such a launch of `call`. */
 uint32_t tutti_flow_notice(const struct tutti_call *call);
@@ -62,7 +62,7 @@ size_t tutti_ll_room(const struct tutti_team *team);
 /* A barrier of kernels after the work of the team's stream, which stores the number of the launch. type, op: a
  * prepared pair. */
 int tutti_ll_barrier(struct tutti_team *team, int type, int op, uint32_t launch_number);
-/* Blocks for `units` of work of `each` a block, within what the team may have. */
+/* Thread blocks for `units` of work, `each` of them for a block; at most as many as the team may have. */
 unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units, size_t each, size_t most);
 
 /* Sets flow->blocks and rows for `bytes` of work, at least `least` a block: up to 2 * `most` blocks in rows of two,
@@ -71,7 +71,7 @@ unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units, size_t e
 void tutti_flow_rows(const struct tutti_team *team, size_t bytes, size_t least, size_t most, size_t room,
                      struct tutti_flow *flow);
 
-/* `blocks`, or fewer if `room` has not `least` bytes for each of them. */
+/* `blocks`, or fewer if `room` has less than `least` bytes for each of them. */
 unsigned tutti_flow_blocks_in(size_t room, size_t least, unsigned blocks);
 
 /* The row leader_name of an algorithm that leaders run too; ready: the algorithm's own condition of a team. */

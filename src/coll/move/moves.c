@@ -1,4 +1,5 @@
 #include "coll/move/moves.h"
+#include "coll/sections.h"
 
 const struct tutti_algorithm *const tutti_moves[TUTTI_MOVES] = {
 #define TUTTI_MOVE(name, order, text) &tutti_move_##name,
@@ -19,29 +20,17 @@ static const struct tutti_names moves = {
 #undef TUTTI_MOVE
 };
 
-enum moves_section {
-    MOVES_BCAST,
-    MOVES_GATHER,
-    MOVES_SCATTER,
-    MOVES_ALLGATHER,
-    MOVES_ALLTOALL,
-    MOVES_NEIGHBOR,
-    MOVES_NONBLOCKING, /* of nonblocking and persistent calls, before that of the collective */
-    MOVES_SECTIONS
-};
+enum { MOVES_NONBLOCKING = TUTTI_MOVER_SECTIONS }; /* of nonblocking and persistent calls, before that of the call */
 
-static const struct tutti_section sections[MOVES_SECTIONS] = {
-    [MOVES_BCAST] = {"bcast", &moves},
-    [MOVES_GATHER] = {"gather", &moves},
-    [MOVES_SCATTER] = {"scatter", &moves},
-    [MOVES_ALLGATHER] = {"allgather", &moves},
-    [MOVES_ALLTOALL] = {"alltoall", &moves},
-    [MOVES_NEIGHBOR] = {"neighbor", &moves},
+static const struct tutti_section sections[TUTTI_MOVER_SECTIONS + 1] = {
+#define TUTTI_COLLECTIVE(ID, name)
+#define TUTTI_MOVER_RULES(ID, name) [TUTTI_MOVER_RULES_##ID] = {name, &moves},
+#include "tutti/collectives.def"
     [MOVES_NONBLOCKING] = {"moves_nonblocking", &moves},
 };
 
 static struct tutti_rules_room room = {.section = sections,
-                                       .sections = MOVES_SECTIONS,
+                                       .sections = TUTTI_MOVER_SECTIONS + 1,
                                        .known =
                                            "bcast, gather, scatter, allgather, alltoall, neighbor, moves_nonblocking"};
 
@@ -50,38 +39,14 @@ __attribute__((constructor)) static void moves_register(void)
     tutti_rules_register(&room);
 }
 
-/* The forms with v and w share the section. */
-static enum moves_section moves_section_of(enum tutti_collective collective)
-{
-    switch (collective) {
-    case TUTTI_COLLECTIVE_BCAST:
-        return MOVES_BCAST;
-    case TUTTI_COLLECTIVE_GATHER:
-    case TUTTI_COLLECTIVE_GATHERV:
-        return MOVES_GATHER;
-    case TUTTI_COLLECTIVE_SCATTER:
-    case TUTTI_COLLECTIVE_SCATTERV:
-        return MOVES_SCATTER;
-    case TUTTI_COLLECTIVE_ALLGATHER:
-    case TUTTI_COLLECTIVE_ALLGATHERV:
-        return MOVES_ALLGATHER;
-    case TUTTI_COLLECTIVE_ALLTOALL:
-    case TUTTI_COLLECTIVE_ALLTOALLV:
-    case TUTTI_COLLECTIVE_ALLTOALLW:
-        return MOVES_ALLTOALL;
-    default:
-        return MOVES_NEIGHBOR;
-    }
-}
-
 /* Rows that the rules of a section name before one that names `mpi`, or up to the last resort, which takes any call: so
  * rules that end with it replace those behind them. *any: 1 if a rule fits. */
-static uint32_t moves_named(enum moves_section section, size_t bytes, int *any)
+static uint32_t moves_named(int section, size_t bytes, int *any)
 {
     int from = tutti_rules_in_force(), choice;
     uint32_t rows = 0;
     *any = 0;
-    while ((choice = tutti_rules_next(room.first + (int)section, bytes, &from)) >= 0) {
+    while ((choice = tutti_rules_next(room.first + section, bytes, &from)) >= 0) {
         *any = 1;
         if (choice == MOVES_MPI)
             break;
@@ -96,7 +61,7 @@ uint32_t tutti_moves_first(enum tutti_collective collective, size_t bytes, int n
 {
     uint32_t rows = 0;
     for (int pass = 0; pass <= (nonblocking ? 1 : 0); pass++) {
-        const int section = room.first + (int)(pass ? MOVES_NONBLOCKING : moves_section_of(collective));
+        const int section = room.first + (pass ? MOVES_NONBLOCKING : tutti_mover_rules_of(collective));
         int from = tutti_rules_in_force(), choice;
         while ((choice = tutti_rules_next(section, bytes, &from)) >= 0) {
             if (!tutti_rules_is_users(from) || choice == MOVES_MPI)
@@ -127,7 +92,7 @@ static uint32_t moves_of_any_length(void)
 uint32_t tutti_moves_permitted(enum tutti_collective collective, size_t bytes, int nonblocking, int spare, int aside)
 {
     int any;
-    uint32_t rows = moves_named(moves_section_of(collective), bytes, &any);
+    uint32_t rows = moves_named(tutti_mover_rules_of(collective), bytes, &any);
     const int mpi = any && rows == 0;
     for (int i = 0; i < TUTTI_MOVES && !any; i++)
         rows |= (uint32_t)tutti_moves[i]->last_resort << i;
@@ -141,7 +106,7 @@ uint32_t tutti_moves_permitted(enum tutti_collective collective, size_t bytes, i
 
 int tutti_moves_next(enum tutti_collective collective, size_t bytes, int *from)
 {
-    const int section = room.first + (int)moves_section_of(collective);
+    const int section = room.first + tutti_mover_rules_of(collective);
     int choice;
     do
         choice = tutti_rules_next(section, bytes, from);

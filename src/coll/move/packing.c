@@ -9,7 +9,7 @@ enum {
     PACKING_MOST = 32 << 20 /* bytes of scratch: larger calls are fetched */
 };
 
-/* Room of so many bytes in the scratch. */
+/* Takes so many bytes of the scratch. */
 static char *packing_take(struct tutti_packing *x, uint64_t bytes)
 {
     char *at = x->scratch + x->used;
@@ -96,7 +96,7 @@ static const void *packing_source(struct tutti_packing *x, const struct tutti_mo
     return x->last_run;
 }
 
-/* Likewise for the kernel to store into. */
+/* A run of the block in memory of the GPU, for the kernel to store into. */
 static void *packing_target(struct tutti_packing *x, const struct tutti_move_block *block)
 {
     const struct tutti_elements *elements = &block->elements;
@@ -218,7 +218,7 @@ static int packing_own_all(const struct tutti_team *team, const struct tutti_mov
            (to = packing_next(move->receive, move->receives, team->rank, &j)) != NULL) {
         if (!packing_own_block(x, from, to)) {
             if (!(joined >> team->rank & 1))
-                return 0; /* so are all: two runs */
+                return 0; /* all blocks are runs, and the kernel copies them */
             packing_unpack(x, &to->elements, tutti_elements_run(&from->elements));
         }
         done = 1;

@@ -21,7 +21,7 @@ struct tutti_packing {
         uint64_t bytes;
     } in[TUTTI_PACKING_BLOCKS], out[TUTTI_PACKING_BLOCKS];
     unsigned ins, outs;
-    /* What was sent last: elements for several ranks pass once. */
+    /* The elements packed last. If the next rank gets the same elements, they are packed once. */
     const struct tutti_elements *last;
     const void *last_run;
 };
@@ -42,14 +42,14 @@ static inline uint64_t tutti_packing_bytes(const struct tutti_elements *elements
 const void *tutti_packing_sent(struct tutti_packing *x, const struct tutti_elements *elements);
 /* A run for the kernel to store into, which is unpacked afterwards. */
 void *tutti_packing_received(struct tutti_packing *x, const struct tutti_elements *elements);
-/* What a rank sends to itself, where `from` and `to` are not both runs. relayout: without scratch. */
+/* Copies what a rank sends to itself if `from` or `to` is no run; relayout: from layout to layout, without scratch. */
 void tutti_packing_own(struct tutti_packing *x, const struct tutti_elements *from, const struct tutti_elements *to,
                        int relayout);
 
 /* Local. Takes what a move of such blocks needs before ranks wait for each other: scratch, plans, kernels. team: open.
- * 0: it cannot be had, with the reason. */
+ * 0: something is missing, and the reason is set. */
 int tutti_packing_prepare(struct tutti_team *team, const struct tutti_move *move);
-/* Local. Bytes of scratch that the move needs so; 0: none. */
+/* Local. Bytes of scratch that the move needs for these blocks. */
 uint64_t tutti_packing_room(const struct tutti_team *team, const struct tutti_move *move);
 /* Local. Sets the addresses of the runs in move->runs.flow, and what to do before and after. */
 void tutti_packing_of(const struct tutti_team *team, struct tutti_move *move, struct tutti_packing *x);

@@ -125,7 +125,8 @@ static void runs_args(struct tutti_team *team, const struct tutti_call *call, co
     }
 }
 
-/* This rank's own run is copied by the blocks for peers; by more if it is longer than theirs. */
+/* Thread blocks. Those for the peers also copy this rank's run to itself. If that run is the longest, it decides how
+ * many blocks are launched. */
 static unsigned runs_blocks(const struct runs_between *between, const struct tutti_call *call,
                             const struct tutti_runs *runs, uint64_t longest)
 {
@@ -167,7 +168,8 @@ static void runs_count_direct(struct tutti_team *team)
     tutti_count("results of data movers", TUTTI_OUTCOME_MAPPED, "long runs, stored by their senders");
 }
 
-/* The message, on all ranks for all others; all of them reach it, or none is given the address. */
+/* Publishes this rank's buffer of the broadcast's message, and reads the addresses of the other ranks' buffers. Unless
+ * this rank reaches all of them, it uses no address. */
 static void runs_expose_message(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                                 uint64_t there[])
 {
@@ -190,7 +192,8 @@ static void runs_expose_message(struct tutti_team *team, const struct tutti_call
         runs_count_direct(team);
 }
 
-/* All ranks of the team; where the row stores into results, this rank's long ones are exposed to their senders. */
+/* The participants are all ranks of the team. If the row stores into results, this rank publishes the addresses of its
+ * long results to their senders. */
 static void runs_between_ranks(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                                tutti_runs_shape *shape, struct runs_between *between)
 {
@@ -263,7 +266,7 @@ static int runs_pack(struct tutti_team *team, const struct tutti_pack_job *jobs,
     return n > 0 ? tutti_pack_enqueue(team->stream, team->gpu, jobs, n) : TUTTI_OK;
 }
 
-/* All launches follow each other in the team's stream. */
+/* Puts the packing launches before the move, the move, and the launches after it into the team's stream. */
 static int runs_run_around(struct tutti_team *team, const struct tutti_call *call, const struct runs_between *between,
                            const struct tutti_runs_around *around, tutti_runs_shape *shape)
 {
@@ -276,7 +279,7 @@ static int runs_run_around(struct tutti_team *team, const struct tutti_call *cal
     if (status == TUTTI_OK)
         status = runs_pack(team, around->after, around->afters);
     status = tutti_flow_finish(team, status);
-    if (status == TUTTI_OK && around->afters > 0) /* waits for this rank's own kernel alone */
+    if (status == TUTTI_OK && around->afters > 0) /* this wait needs no peer */
         status = team->device->stream.sync(team->stream);
     return status == TUTTI_OK ? status : tutti_team_break(team, status);
 }
@@ -323,7 +326,7 @@ static void runs_repeat(const struct tutti_team *team, const struct tutti_call *
     between->repeat = repeat;
 }
 
-/* With blocks that pass through scratch. */
+/* Runs a move some of whose blocks pass through scratch. */
 static int runs_run_packed(struct tutti_team *team, const struct tutti_call *call, tutti_runs_shape *shape)
 {
     struct runs_between between;

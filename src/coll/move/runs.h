@@ -15,12 +15,13 @@ struct tutti_runs {
     uint64_t worth;   /* the least bytes of a run for a block */
     unsigned blocks;  /* the most parts that a run is cut into */
     unsigned threads; /* of a block; 0: the kernels' own */
-    int tells;        /* 1: ranks wait for each other's start within the launch */
+    int tells;        /* 1: the kernel starts with tokens: a rank stores one at each peer, and waits for theirs */
     uint64_t direct;  /* not 0: longer runs are stored into mapped results (move_direct.inc) */
-    int hands_on;     /* 1: a broadcast whose buffers all ranks' kernels reach in place (move_split_direct.inc) */
+    int hands_on;     /* 1: a broadcast that stores into the buffers of all ranks, which have mapped each other's
+                         (move_split_direct.inc) */
 };
 
-/* Collectives of which all ranks know the length of the longest run, without hearing from each other. */
+/* Collectives of which all ranks know the length of the longest run, without a message. */
 #define TUTTI_RUNS_KNOWN                                                                                               \
     (TUTTI_ON(BCAST) | TUTTI_ON(GATHER) | TUTTI_ON(SCATTER) | TUTTI_ON(ALLGATHER) | TUTTI_ON(ALLGATHERV) |             \
      TUTTI_ON(ALLTOALL))
@@ -45,8 +46,8 @@ uint64_t tutti_runs_longest(const struct tutti_team *team, const struct tutti_mo
 /* Local. Prepares the kernels, as tutti_prepare() does. */
 int tutti_runs_prepare(const struct tutti_team *team);
 
-/* Local. What goes before a kernel of packed blocks, and behind it, waiting for the end; for blocks that another rank's
- * kernel moves. */
+/* Local. For blocks that another rank's kernel moves: pack() runs what goes before that kernel, unpack() what goes
+ * after it. Both wait for the end. */
 int tutti_runs_pack(struct tutti_team *team, struct tutti_move *move);
 int tutti_runs_unpack(struct tutti_team *team, struct tutti_move *move);
 

@@ -256,7 +256,7 @@ static int supplied_supply(const struct tutti_collective_args *args, MPI_Request
 
 #define COUNT int
 #define DISP  int
-#define TUTTI_MOVER(ID, call, nonblocking, from, to, send, receive, in_place)                                          \
+#define TUTTI_MOVER(ID, call, nonblocking, from, to, send, receive, in_place, rules)                                   \
     static int (*own_##call)(MOVER_PARAMETERS(from, to, send, receive), MPI_Info info, MPI_Request * request);         \
     static int supplied_##call(MOVER_PARAMETERS(from, to, send, receive), MPI_Info info, MPI_Request *request)         \
     {                                                                                                                  \
@@ -269,7 +269,7 @@ static int supplied_supply(const struct tutti_collective_args *args, MPI_Request
 void tutti_calls_supply_persistent(void)
 {
     const int instead = tutti_quirks_row()->persistent_read_once;
-#define TUTTI_MOVER(ID, call, nonblocking, from, to, send, receive, in_place)                                          \
+#define TUTTI_MOVER(ID, call, nonblocking, from, to, send, receive, in_place, rules)                                   \
     own_##call = tutti_next.call##_init; /* NULL: the MPI lacks the call */                                            \
     if (!tutti_next.call##_init || instead)                                                                            \
         tutti_next.call##_init = supplied_##call;                                                                      \

@@ -119,24 +119,27 @@ static int piece_type(size_t piece, size_t stride, MPI_Datatype *out)
     return code == MPI_SUCCESS ? tutti_next.MPI_Type_commit(out) : code;
 }
 
-static int transport_allgather(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
+/* Blocks of `bytes` bytes from all ranks to all ranks: a block for each rank (each), or one for all of them. */
+static int transport_exchange(struct tutti_transport *transport, const void *in, void *out, size_t bytes, int each)
 {
     TUTTI_INSIDE();
     await_turn(transport_comm_of(transport));
     MPI_Comm comm = transport_comm_of(transport);
+    const MPI_Datatype byte = tutti_handles.byte;
     if (bytes <= WATCHED / (size_t)transport->size)
-        return transport_watched(transport, in, bytes, out, bytes, 0);
+        return transport_watched(transport, in, each ? bytes * (size_t)transport->size : bytes, out, bytes, each);
     if (bytes <= PIECE)
-        return transport_result(
-            tutti_next.MPI_Allgather(in, (int)bytes, tutti_handles.byte, out, (int)bytes, tutti_handles.byte, comm));
+        return transport_result(each ? tutti_next.MPI_Alltoall(in, (int)bytes, byte, out, (int)bytes, byte, comm)
+                                     : tutti_next.MPI_Allgather(in, (int)bytes, byte, out, (int)bytes, byte, comm));
     for (size_t at = 0; at < bytes; at += PIECE) {
-        size_t piece = bytes - at < PIECE ? bytes - at : PIECE;
+        const size_t piece = bytes - at < PIECE ? bytes - at : PIECE;
+        const char *const from = (const char *)in + at;
         MPI_Datatype type;
         int code = piece_type(piece, bytes, &type);
         if (code != MPI_SUCCESS)
             return TUTTI_ERR_TRANSPORT;
-        code = tutti_next.MPI_Allgather((const char *)in + at, (int)piece, tutti_handles.byte, (char *)out + at, 1,
-                                        type, comm);
+        code = each ? tutti_next.MPI_Alltoall(from, 1, type, (char *)out + at, 1, type, comm)
+                    : tutti_next.MPI_Allgather(from, (int)piece, byte, (char *)out + at, 1, type, comm);
         tutti_next.MPI_Type_free(&type);
         if (code != MPI_SUCCESS)
             return TUTTI_ERR_TRANSPORT;
@@ -144,28 +147,14 @@ static int transport_allgather(struct tutti_transport *transport, const void *in
     return TUTTI_OK;
 }
 
+static int transport_allgather(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
+{
+    return transport_exchange(transport, in, out, bytes, 0);
+}
+
 static int transport_alltoall(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
 {
-    TUTTI_INSIDE();
-    await_turn(transport_comm_of(transport));
-    MPI_Comm comm = transport_comm_of(transport);
-    if (bytes <= WATCHED / (size_t)transport->size)
-        return transport_watched(transport, in, bytes * (size_t)transport->size, out, bytes, 1);
-    if (bytes <= PIECE)
-        return transport_result(
-            tutti_next.MPI_Alltoall(in, (int)bytes, tutti_handles.byte, out, (int)bytes, tutti_handles.byte, comm));
-    for (size_t at = 0; at < bytes; at += PIECE) {
-        size_t piece = bytes - at < PIECE ? bytes - at : PIECE;
-        MPI_Datatype type;
-        int code = piece_type(piece, bytes, &type);
-        if (code != MPI_SUCCESS)
-            return TUTTI_ERR_TRANSPORT;
-        code = tutti_next.MPI_Alltoall((const char *)in + at, 1, type, (char *)out + at, 1, type, comm);
-        tutti_next.MPI_Type_free(&type);
-        if (code != MPI_SUCCESS)
-            return TUTTI_ERR_TRANSPORT;
-    }
-    return TUTTI_OK;
+    return transport_exchange(transport, in, out, bytes, 1);
 }
 
 static int transport_allreduce(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how)

@@ -120,7 +120,7 @@ void *tutti_front_mpix_call(const char *name, size_t size)
         {"MPIX_Stream_free", (void *)tutti_mpix_stream_free},
         {"MPIX_Stream_comm_create", (void *)tutti_mpix_stream_comm_create},
         ROW(MPIX_Barrier_enqueue),
-#define TUTTI_REDUCTION(ID, call, nonblocking, enqueued, of, to) BOTH(enqueued),
+#define TUTTI_REDUCTION(ID, call, nonblocking, enqueued, of, to, rules) BOTH(enqueued),
 #include "tutti/collectives.def"
         BOTH(MPIX_Reduce_local_enqueue),
 #define MOVER_ENQUEUE(ID, call, ...) BOTH(call),

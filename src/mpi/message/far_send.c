@@ -1,5 +1,5 @@
-/* Sends to other nodes. A message is complete when a call returns: the receiver needs no further calls of this
- * program to get all of it. */
+/* Sends to other nodes. When a send has completed, the receiver gets the whole message without further calls of this
+ * program. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -24,7 +24,7 @@ static void receives_poll(void)
 }
 static struct tutti_step receives = {.name = "receives of device memory", .poll = receives_poll};
 
-/* Open from now on. Peers send no rendezvous to a rank that has passed no memory of a GPU. */
+/* Counts the receive among the open steps. Peers send no rendezvous to a rank that has passed no memory of a GPU. */
 static void receive_begin(struct receive *receive)
 {
     if (receive->open || !tutti_endpoint || !tutti_endpoint_listens(tutti_endpoint))
@@ -102,9 +102,10 @@ static void receive_fetch_all(struct tutti_batch *batch)
     }
 }
 
-/* A call that waits for all of its requests looks at those that wait for an RTS only where one was sent, and then at
- * the first of them, since messages mostly arrive in the order of their receives: each look at a request that is not
- * complete polls the MPI's networks. Now and then at all: RTSs may come in any order, and the count is a hint. */
+/* Each look at an incomplete request polls the MPI's networks. So a call that waits for all of its requests looks at
+ * receives only after a peer has sent an RTS, and then at the first ones: messages mostly arrive in the order of their
+ * receives. In one of ALL turns it looks at all of them, since RTSs may arrive in any order and the peer's count is a
+ * hint. */
 enum { LOOKS = 2, ALL_OF_EXPECTED = 8, ALL = 64 };
 static int is_worth_a_look(struct tutti_batch *batch)
 {

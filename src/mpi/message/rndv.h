@@ -11,18 +11,19 @@ struct tutti_send_request;
 /* 1 if the message is sent by a rendezvous; *code is the result of a blocking call, after the whole send. 0: the MPI
  * takes it. memory: of the buffer's address, which the call has just asked the device for. */
 int tutti_rndv_send(const struct tutti_message *message, const struct tutti_memory *memory, int *code);
-/* The same for a nonblocking call: *request is the program's, under watch. */
+/* The same for a nonblocking call: *request is the program's request, whose completion Tutti handles. */
 int tutti_rndv_isend(const struct tutti_message *message, const struct tutti_memory *memory, MPI_Request *request,
                      int *code);
 
-/* 1 if the RTS of a message of `bytes` bytes ends between two basic elements of it: not every MPI takes a part of an
- * element (quirks.h). */
+/* 1 if the RTS of a message of `bytes` bytes ends between two basic elements of the message. Not every MPI receives a
+ * part of an element (quirks.h). */
 int tutti_rts_fits(const struct tutti_message *message, const struct tutti_layout *layout, uint64_t bytes);
 
 /* In MPI_Finalize: waits, bounded, for sends that are not done. */
 void tutti_rndv_end(void);
 
-/* The request has completed: an MPI code. let_go: the program does not use it any more; free: MPI_Request_free. */
+/* deliver: the request has completed; returns an MPI code. let_go: the program does not use the request any more. free:
+ * the program has called MPI_Request_free. */
 int tutti_send_deliver(const struct tutti_send_request *sent);
 void tutti_send_release(struct tutti_send_request *sent);
 int tutti_send_free(struct tutti_send_request *sent, MPI_Request *request);

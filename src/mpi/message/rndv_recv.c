@@ -92,7 +92,7 @@ void tutti_recv_close(struct tutti_recv_request *recv)
     recv->own_type = 0;
 }
 
-/* Entries that have ended, for reuse. */
+/* Ended receives, which are used again. */
 static struct tutti_spares spares;
 
 static struct tutti_recv_request *rndv_recv_take_spare(void)
@@ -179,7 +179,8 @@ static int is_rts(struct tutti_recv_request *recv, const struct tutti_stage *sta
     return memcmp(recv->core.rts.key, key, sizeof key) == 0;
 }
 
-/* Stores the first bytes of recv->text where the MPI would have put them; the rest of the last element stays. */
+/* Copies the first bytes of recv->text to where the MPI would have stored them. The rest of the last element keeps its
+ * old bytes. */
 static void recv_put(struct tutti_recv_request *recv, char *at, size_t bytes)
 {
     const struct tutti_elements *elements = &recv->core.elements;
@@ -199,7 +200,7 @@ static void recv_put(struct tutti_recv_request *recv, char *at, size_t bytes)
     free(packed);
 }
 
-/* A message of the program that was received into recv->text: moves it to where the MPI would have put it. */
+/* recv->text holds a message of the program: copies it to where the MPI would have stored it. */
 static void recv_narrow(struct tutti_recv_request *recv, const struct tutti_stage *stage, MPI_Count bytes)
 {
     if (bytes <= 0)

@@ -12,7 +12,7 @@ enum tutti_recv_state {
     TUTTI_RECV_PLAIN,   /* no RTS: the message itself has arrived */
     TUTTI_RECV_RNDV,    /* an RTS whose data have not been fetched yet */
     TUTTI_RECV_FAR,     /* the same from another node */
-    TUTTI_RECV_FETCHED, /* they have been fetched */
+    TUTTI_RECV_FETCHED, /* the data have been fetched */
     TUTTI_RECV_FAILED
 };
 
@@ -32,7 +32,8 @@ struct tutti_recv_request {
     struct tutti_recv_request *next; /* in the list of ended ones */
 };
 
-/* What the MPI gets for a wide receive. Where errors return, a message that is too long may be written whole. */
+/* The buffer that the MPI gets for a wide receive. If errors return to the program, an MPI may write a message that is
+ * too long as a whole. */
 unsigned char *tutti_recv_text(struct tutti_recv_request *recv);
 
 /* 1 if an RTS has arrived, and its data have not. */
@@ -51,7 +52,7 @@ static inline int tutti_lazily(void)
  * first GPU while the receive is open. */
 int tutti_recv_open(struct tutti_recv_request *recv, const void *buffer, MPI_Count count, MPI_Datatype type,
                     MPI_Comm comm, int stays);
-/* The call has just asked what the memory at the buffer's address is. */
+/* Keeps what the call has found out about the memory at the buffer's address. */
 static inline void tutti_recv_place(struct tutti_recv_request *recv, const struct tutti_there *there)
 {
     if (there->staged && recv->core.elements.plan)
@@ -65,7 +66,8 @@ struct tutti_recv_target {
 };
 struct tutti_recv_target tutti_recv_target(struct tutti_recv_request *recv, const struct tutti_stage *stage,
                                            MPI_Count count);
-/* The receive is about to begin, again too, into what tutti_recv_target() has returned. */
+/* Before each start of the receive: saves what an RTS would overwrite in the buffer that tutti_recv_target() has
+ * returned. */
 void tutti_recv_keep(struct tutti_recv_request *recv, const struct tutti_stage *stage);
 void tutti_recv_close(struct tutti_recv_request *recv);
 /* The same, allocated; NULL if it is not needed. free: takes NULL. */

@@ -1,4 +1,4 @@
-/* Makes rendezvous; the calls that send by them. */
+/* Sends by rendezvous: makes the rendezvous, chooses its protocol, and sends the RTS. */
 #include <limits.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -37,8 +37,8 @@ static int send_place(struct tutti_send_request *sent, struct tutti_seen *seen, 
     return PLACE_SOME;
 }
 
-/* 1 if the data must not wait for the receiver in the program's buffer, or would wait in vain: the receiver is this
- * thread. */
+/* 1 if the data must leave the program's buffer before the receiver fetches them: the call is to return without the
+ * receiver, or the receiver is this thread. */
 static int at_once(const struct tutti_send_request *sent, int peer, int blocking)
 {
     const enum tutti_send_mode mode = sent->message.mode;
@@ -54,7 +54,7 @@ static struct tutti_send_request *give_up(struct tutti_send_request *sent)
     return NULL;
 }
 
-/* The same with its request, a receive that nothing has completed. */
+/* Withdraws the rendezvous, and frees the request of a send whose RTS was not sent. */
 static struct tutti_send_request *rndv_take_back(struct tutti_send_request *sent, int with_request)
 {
     if (with_request) {
@@ -66,16 +66,17 @@ static struct tutti_send_request *rndv_take_back(struct tutti_send_request *sent
 
 int tutti_rts_fits(const struct tutti_message *message, const struct tutti_layout *layout, uint64_t bytes)
 {
-    if (bytes >= TUTTI_SHORT_RTS_LEAST && bytes < TUTTI_RTS_BYTES) /* the text is as long as the message */
+    if (bytes >= TUTTI_SHORT_RTS_LEAST &&
+        bytes < TUTTI_RTS_BYTES) /* the RTS is filled up to the length of the message */
         return 1;
-    if (message->type == tutti_handles.packed) /* the receiver's type may be any, and the text end inside an element */
+    if (message->type == tutti_handles.packed) /* the receiver may use any type, so the RTS may end inside an element */
         return 0;
     const unsigned length = (unsigned)tutti_rts_length(bytes);
     return (layout->basic > 0 && layout->basic != UINT_MAX && length % layout->basic == 0) ||
            length % layout->size == 0;
 }
 
-/* The text of an RTS, of a rendezvous with tag and bytes. */
+/* Writes the RTS into sent->text. The tag and the bytes of the rendezvous are set. */
 static void write_rts(struct tutti_send_request *sent)
 {
     struct tutti_rndv *rndv = sent->core.rndv;
@@ -100,8 +101,8 @@ struct rndv_send_ask {
     struct tutti_endpoint_verdict verdict;
 };
 
-/* 1 if the MPI is to have the message, or the peer does not receive such messages, and the reason is set. Only messages
- * of one run of bytes in one allocation are looked at, without anything that a rendezvous needs. */
+/* 1 if the MPI is to have the message, or the peer does not receive such messages, and the reason is set. Decides only
+ * for messages of one run of bytes in one allocation; no rendezvous is taken for that. */
 static int send_leaves(const struct tutti_message *message, const struct tutti_memory *memory,
                        const struct tutti_protocol_row *first, struct rndv_send_ask *ask)
 {
@@ -118,7 +119,7 @@ static int send_leaves(const struct tutti_message *message, const struct tutti_m
     return !ask->reached || tutti_p2p_leaves(&tutti_p2p, first, ask->peer, memory, ask->bytes, &ask->verdict);
 }
 
-/* NULL: the MPI takes the message. Blocking calls have no request, and persistent sends none of their own. */
+/* NULL: the MPI takes the message. Neither blocking calls nor persistent sends get a request here. */
 static struct tutti_send_request *new_send(const struct tutti_message *message, const struct tutti_memory *memory,
                                            int with_request, int blocking)
 {
@@ -156,7 +157,7 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     sent->core.elements = tutti_message_elements(message->buffer, message->count, layout);
     sent->core.bytes = bytes;
     tutti_plan_hold(layout->plan);
-    struct tutti_seen seen; /* large: what is not looked at is not set */
+    struct tutti_seen seen; /* large, so its unused part is not cleared */
     tutti_seen_begin(&seen, memory);
     const int place = send_place(sent, &seen, &lowest);
     /* The program meets the GPU with this message, also if the MPI carries it. */

@@ -1,5 +1,6 @@
-/* Collectives that move data without reducing it: the arguments of a call, and the three ways of calls by form. The
- * wrapped calls (collective_calls.inc) are made from the rows of collectives.def. */
+/* Collectives that move data without reducing it: the arguments of a call, and its blocking, nonblocking and persistent
+ * form. The wrapped calls are made from the rows of collectives.def: blocking ones by collective_calls.inc, the others
+ * by mpi/reduce/moves.inc. */
 #ifndef TUTTI_MPI_COLLECTIVE_H
 #define TUTTI_MPI_COLLECTIVE_H
 

@@ -55,7 +55,7 @@ static int contiguous_staged(const struct tutti_collective_args *args, enum tutt
             given.out = given.in;
         if (tutti_quirks.refuses_alias && in.staged && out.staged && args->in.buffer == args->out.buffer &&
             args->in.type == args->out.type)
-            given.in.buffer = given.out.buffer; /* so that the MPI also finds them equal */
+            given.in.buffer = given.out.buffer; /* the MPI compares them, as it would compare the program's */
         code = contiguous_call(&given);
     }
     return contiguous_end(args, reason, code, status, &in, &out);

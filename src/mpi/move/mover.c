@@ -11,7 +11,7 @@
 
 /* ---- blocks as elements ---- */
 
-/* Blocks of one side. 0 if a type has no plan, unless the call takes any. */
+/* Blocks of one side. 0 if a type has no plan and the call needs plans. */
 static int mover_elements(struct tutti_mover *x, struct tutti_mover_block *from, int n, struct tutti_move_block *to)
 {
     const char *counted = NULL;
@@ -109,7 +109,7 @@ int tutti_mover_describe(struct tutti_mover *mover, struct tutti_transport *tran
     if (!mover_describe(mover))
         return 0;
     if (mover->nonblocking && tutti_door.device->gpu.current(&current) == TUTTI_OK)
-        mover->move.current = current; /* the counter of this thread, not of the worker */
+        mover->move.current = current; /* the GPU of this thread; the worker is another thread */
     return 1;
 }
 

@@ -27,13 +27,6 @@ static int mover_wrong(struct mover_enqueue *x, int code, const char *why)
     return 0;
 }
 
-/* 1 for calls that have lists of counts and displacements for the side with a block for each rank. */
-static int mover_has_lists(enum tutti_collective collective)
-{
-    return collective == TUTTI_COLLECTIVE_GATHERV || collective == TUTTI_COLLECTIVE_SCATTERV ||
-           collective == TUTTI_COLLECTIVE_ALLGATHERV || collective == TUTTI_COLLECTIVE_ALLTOALLV;
-}
-
 /* The layout of a buffer's elements; the buffer may be empty. */
 static const struct tutti_layout *mover_layout_of(struct mover_enqueue *x, MPI_Datatype type)
 {
@@ -97,7 +90,7 @@ static int mover_fill(struct mover_enqueue *x, const struct mover_side *side)
     const int stays = pattern->in_place != TUTTI_NOT_IN_PLACE || pattern->shared;
     struct tutti_elements shared = {.plan = NULL};
     int seen = 0;
-    if (side->each && mover_has_lists(x->call->collective) && (!buffer->counts || !buffer->displs))
+    if (side->each && tutti_pattern_has_lists(x->call->collective) && (!buffer->counts || !buffer->displs))
         return mover_wrong(x, MPI_ERR_ARG, "no counts or no displacements");
     const struct tutti_layout *layout = mover_layout_of(x, buffer->type);
     if (!layout || (!side->each && !mover_block(x, side, layout, side->only < 0 ? 0 : side->only, &shared)))
@@ -204,7 +197,7 @@ static int mover_enqueue(const struct tutti_collective_args *args)
         return x.code;
     if (unlikely(!mover_read(&x)))
         return tutti_stream_refuse(args->name, args->comm, x.code, x.why);
-    if (x.bytes == 0 && !mover_has_lists(args->collective)) /* on all ranks */
+    if (x.bytes == 0 && !tutti_pattern_has_lists(args->collective)) /* on all ranks */
         return MPI_SUCCESS;
     if (unlikely(x.state->proxy)) { /* counted when it is made */
         const int put = x.state->proxy->move(x.state, args);

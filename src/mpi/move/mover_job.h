@@ -15,7 +15,7 @@ struct tutti_team *tutti_mover_team_nonblocking(const struct tutti_comm *state);
 
 /* Describes a call; its arguments, types and buffers must not change until close(). NULL without memory. */
 struct tutti_mover_job *tutti_mover_job_open(const struct tutti_collective_args *call, struct tutti_team *nonblocking);
-/* The arguments have moved to this address. */
+/* The caller has copied the arguments of open() to this address. */
 void tutti_mover_job_moved(struct tutti_mover_job *job, const struct tutti_collective_args *call);
 /* For a call that finds the worker idle: 0 if this rank cannot take part; the reason is set. For other calls the
  * worker finds out in their turn. */
@@ -29,7 +29,7 @@ int tutti_mover_job_done(const struct tutti_mover_job *job);
 /* Afterwards: 1 if Tutti has made the call, with MPI code *code; 0: the MPI must make it, for *reason. Counts the
  * former. */
 int tutti_mover_job_result(const struct tutti_mover_job *job, int *code, enum tutti_reason *reason);
-/* Not while the worker uses it. Takes NULL. */
+/* Frees the job, which the worker does not run. NULL does nothing. */
 void tutti_mover_job_close(struct tutti_mover_job *job);
 
 #endif

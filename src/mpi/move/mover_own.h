@@ -16,9 +16,9 @@ struct tutti_mover {
     struct tutti_move move;      /* the same blocks as elements: in as send, out as receive */
     struct tutti_p2p_worker p2p; /* of this call alone */
     uint64_t bytes;              /* of all blocks; a block for several ranks counts once */
-    int takes_any;               /* 1: types without a plan too. The elements of their blocks are not set: */
-    int without;                 /* blocks with bytes and no elements yet; tutti_mover_pack() */
-    char *packed;                /* then */
+    int takes_any; /* 1: blocks of types without a plan are taken too. Their elements are set by tutti_mover_pack() */
+    int without;   /* blocks whose elements are not set yet */
+    char *packed;  /* host memory in which such blocks lie packed; NULL: none */
     struct tutti_move_block few[TUTTI_MOVER_FEW];
 };
 

@@ -73,13 +73,11 @@ static int64_t nodes_known(const struct tutti_collective_args *args, int rank, i
     }
 }
 
-/* 1 if ranks may have blocks of different sizes. A rank without neighbours does not know the size of the others'
- * blocks. */
-static int nodes_has_list(enum tutti_collective collective)
+/* 1 if a rank may not know the sizes of the others' blocks. All ranks have the list of an allgatherv. */
+static int nodes_may_differ(enum tutti_collective collective)
 {
-    return tutti_pattern_has_neighbours(collective) || collective == TUTTI_COLLECTIVE_GATHERV ||
-           collective == TUTTI_COLLECTIVE_SCATTERV || collective == TUTTI_COLLECTIVE_ALLTOALLV ||
-           collective == TUTTI_COLLECTIVE_ALLTOALLW;
+    return tutti_pattern_has_neighbours(collective) ||
+           (tutti_pattern_has_lists(collective) && collective != TUTTI_COLLECTIVE_ALLGATHERV);
 }
 
 int tutti_mover_nodes_read(const struct tutti_collective_args *args, const struct tutti_team *team,
@@ -93,7 +91,7 @@ int tutti_mover_nodes_read(const struct tutti_collective_args *args, const struc
     call->count = bytes > 0 ? (size_t)bytes : 0;
     if (bytes > 0 && !tutti_carry_may(args->collective, (uint64_t)bytes))
         return 0;
-    return bytes > 0 || (bytes == 0 && nodes_has_list(args->collective));
+    return bytes > 0 || (bytes == 0 && nodes_may_differ(args->collective));
 }
 
 /* ---- what this rank brings ---- */

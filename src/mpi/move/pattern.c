@@ -9,7 +9,7 @@ static const struct pattern_row {
     enum kind send, receive;
     enum buffer in_place;
 } pattern_rows[TUTTI_COLLECTIVES] = {
-#define TUTTI_MOVER(ID, call, nonblocking, from, to, send, receive, in_place)                                          \
+#define TUTTI_MOVER(ID, call, nonblocking, from, to, send, receive, in_place, rules)                                   \
     [TUTTI_COLLECTIVE_##ID] = {TUTTI_PEERS_##from, TUTTI_PEERS_##to, send, receive, in_place},
 #include "tutti/collectives.def"
 };
@@ -17,6 +17,11 @@ static const struct pattern_row {
 int tutti_pattern_has_neighbours(enum tutti_collective collective)
 {
     return pattern_rows[collective].to == TUTTI_PEERS_NEIGHBOURS;
+}
+
+int tutti_pattern_has_lists(enum tutti_collective collective)
+{
+    return pattern_rows[collective].send >= BLOCKS_V || pattern_rows[collective].receive >= BLOCKS_V;
 }
 
 int tutti_pattern_is_contiguous(enum tutti_collective collective)

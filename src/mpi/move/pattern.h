@@ -43,6 +43,8 @@ void tutti_pattern_close(struct tutti_pattern *pattern);
 
 /* 1 for calls with neighbours. */
 int tutti_pattern_has_neighbours(enum tutti_collective collective);
+/* 1 for calls with lists of counts and displacements. */
+int tutti_pattern_has_lists(enum tutti_collective collective);
 /* 1 for calls that, in place, send all blocks of the receive buffer. */
 int tutti_pattern_exchanges(enum tutti_collective collective);
 /* 1 if each buffer is one run of elements on all ranks that use it: contiguous.c. */

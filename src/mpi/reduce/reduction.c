@@ -1,4 +1,4 @@
-/* Reductions: Tutti's go to coll/, all others to the MPI. */
+/* Reductions: those that kernels can make go to coll/, all others to the MPI. */
 #include "mpi/reduce/reduction.h"
 
 #include <stdatomic.h>
@@ -126,7 +126,8 @@ static int collective_meets(enum tutti_collective collective)
            collective == TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK;
 }
 
-/* nonblocking: does not wait for the team of a new communicator, nor does a blocking call of host memory. */
+/* nonblocking: does not wait for the team of a new communicator. A blocking call of host memory does not wait either.
+ */
 static enum tutti_reading read_call(const struct tutti_reduction_args *args, struct tutti_read *out, int nonblocking)
 {
     out->many = NULL;
@@ -293,7 +294,8 @@ static int report_mismatch(const struct tutti_reduction_args *args, struct tutti
     return tutti_fail_comm(args->comm, tutti_error_code(status));
 }
 
-/* Called with the code of the MPI's call. */
+/* After the MPI's call, which has returned this code: reports a mismatch that peers have found. Returns the code for
+ * the program. */
 static inline int after_mpi(struct tutti_team *team, const char *name, MPI_Comm comm, int code)
 {
     if (likely(!tutti_team_has_report(team)))
@@ -306,7 +308,8 @@ static int run_on_team(const struct tutti_reduction_args *args, struct tutti_rea
 {
     enum tutti_reduce_outcome taken;
     const char *why;
-    tutti_inside++; /* no exception leaves the code below: errors of the program are raised afterwards */
+    tutti_inside++; /* errors are raised after the code below, since an error handler may leave the call by an exception
+                     */
     int status = tutti_over_nodes_or_team(args->comm, read->team, &read->call, args->name, &taken, &why);
     tutti_inside--;
     tutti_read_end(read);
@@ -346,9 +349,8 @@ static int reduce_early(const struct tutti_reduction_args *args, struct tutti_re
     return state->team ? after_mpi(state->team, args->name, args->comm, code) : code;
 }
 
-/* The whole call, from reading to the error handler. Returns the code for the program. Calls that have no team's
- * number, which are the same calls on all ranks, are announced too: a rank that is in one sees by that which ranks have
- * arrived. */
+/* The whole call, from reading to the error handler. Returns the code for the program. Calls that no team makes are
+ * announced too. They are the same calls on all ranks, so a rank in such a call can see which ranks have arrived. */
 static int reduce_blocking(const struct tutti_reduction_args *args)
 {
     struct tutti_read read;
@@ -370,8 +372,8 @@ static int reduce_blocking(const struct tutti_reduction_args *args)
 
 /* ---- the path of host memory ---- */
 
-/* What reduce_blocking() does on a rank with host memory, in short: a program without device memory shall not become
- * slower. Returns the team that the call is announced to; NULL if the call must take the long path. */
+/* The short form of reduce_blocking() for host memory, so that a program without device memory does not become slower.
+ * Returns the team that the call is announced to; NULL if the call must take the long path. */
 static inline struct tutti_team *host_team(MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, int *type, int *operation)
 {
     const struct tutti_type_row *row = tutti_type_find(datatype);

@@ -1,5 +1,5 @@
-/* Reductions as programs call them: both widths of counts, blocking or not. The arguments are recorded, then read:
- * the call is untouched, staged, or goes to the communicator's team. */
+/* Reductions at the door, for both widths of counts, blocking and nonblocking. The door records the arguments and reads
+ * them. The outcome: the MPI makes the call as it is or staged, or the communicator's team makes it. */
 #ifndef TUTTI_MPI_REDUCTION_H
 #define TUTTI_MPI_REDUCTION_H
 
@@ -38,7 +38,8 @@ struct tutti_read {
     struct tutti_call call;
     size_t *many, few[TUTTI_MAX_RANKS]; /* REDUCE_SCATTER: counts */
 };
-/* Local: reads a nonblocking call. The team may still be in the making. tutti_read_end() frees what it took. */
+/* Local: reads a nonblocking call. The team of a new communicator may not be complete yet. tutti_read_end() frees what
+ * it took. */
 enum tutti_reading tutti_read_nonblocking(const struct tutti_reduction_args *args, struct tutti_read *out);
 void tutti_read_end(struct tutti_read *read);
 

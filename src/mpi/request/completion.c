@@ -1,6 +1,6 @@
-/* Completion calls: with nothing under watch they go straight to the MPI. Otherwise the entries of their requests are
- * taken out before the real call, because a handle may be used again at once, and put back where nothing completed.
- * Calls that only look leave them where they are. */
+/* Completion calls. If the table of requests is empty they go straight to the MPI. Otherwise a call takes the entries
+ * of its requests out of the table before the real call, because the MPI may use a handle again at once. Entries of
+ * requests that have not completed are put back. Calls that only look leave the entries in the table. */
 #include <stdlib.h>
 
 #include "core/log.h"
@@ -102,21 +102,22 @@ static int list_open(struct list *list, int n, const MPI_Request *requests, MPI_
     return any ? WATCHED : UNWATCHED;
 }
 
-/* Of a call that has done nothing, and may be made again. */
+/* The code of a call that has done nothing, and may be made again. */
 static int completion_no_memory(int n)
 {
     tutti_error("out of memory: none of %d requests is completed", n);
     return tutti_fail_self(MPI_ERR_NO_MEM);
 }
 
-/* Of a call whose requests are not under watch: messages of freed requests may have arrived with those it completed. */
+/* The code of a call whose requests have no entries. Messages of freed requests may have arrived with those that it
+ * completed. */
 static int code_swept(int code)
 {
     tutti_requests_sweep(0);
     return code;
 }
 
-/* Puts back what was not settled; returns `code`. */
+/* Puts the entries back that were not settled; returns `code`. */
 static int list_close(struct list *list, int code)
 {
     for (int i = 0; i < list->n; i++) {

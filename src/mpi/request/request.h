@@ -19,20 +19,20 @@ struct tutti_request;
  * never with a lock of the table held but for progress(). */
 struct tutti_request_kind {
     const char *name;
-    /* 1: a completion call must see it, so it stays under watch also where the request is complete already when it is
-     * put there; the request is not one of those complete ones for which an MPI has one handle. */
+    /* 1: a completion call must see the entry, so it stays in the table even if the request is complete when the entry
+     * is put there. Such a request must not have the one handle that some MPIs use for all complete requests. */
     int stays;
 
     /* ---- control ---- */
 
-    /* MPI_Start of a persistent one, in place of the MPI's. An MPI code. */
+    /* MPI_Start of a persistent request, in place of the MPI's call. An MPI code. */
     int (*start)(struct tutti_request *entry, MPI_Request *request);
-    /* Before the MPI's own MPI_Start of a persistent one that is not active. An MPI code. */
+    /* Before the MPI starts a persistent request, which is not active. An MPI code. */
     int (*prepare)(struct tutti_request *entry);
-    /* MPI_Cancel, in place of the MPI's. An MPI code. */
+    /* MPI_Cancel, in place of the MPI's call. An MPI code. */
     int (*cancel)(struct tutti_request *entry, MPI_Request *request);
-    /* MPI_Request_free: lets go of what the entry has and sets *request; close() is not called then. NULL: it is kept
-     * until it completes, and an idle persistent one is freed. An MPI code. */
+    /* MPI_Request_free: releases what the entry holds and sets *request; close() is not called then. NULL: the entry is
+     * kept until the request completes; an idle persistent request is freed. An MPI code. */
     int (*free)(struct tutti_request *entry, MPI_Request *request);
 
     /* Where the kind keeps the communicator on which it raises errors; NULL: it asks entry->comm. */
@@ -40,14 +40,14 @@ struct tutti_request_kind {
 
     /* ---- while it is under way ---- */
 
-    /* 1 if waiting for it needs this thread. */
+    /* 1 if a wait for the request needs this thread. */
     int (*listens)(const struct tutti_request *entry);
     /* Makes progress without waiting; `request` may be of the null handle. Sets entry->coming. Messages that can be
      * fetched with others in one launch go into the batch. batch NULL: no completion call looks at the entry; nothing
      * is fetched, and entry->coming stays. */
     void (*progress)(struct tutti_request *entry, MPI_Request request, struct tutti_batch *batch);
-    /* The MPI has completed it with this status, or will when asked; it was not cancelled. 1 if its data are still
-     * to be fetched; they go into the batch, where that is not NULL. */
+    /* The MPI has completed the request with this status, or will at the next test; it was not cancelled. 1 if its data
+     * must still be fetched; then they are put into the batch, if there is one. */
     int (*arrived)(struct tutti_request *entry, const MPI_Status *status, struct tutti_batch *batch);
 
     /* Fetches what entries of this kind have put into the batch, and sets their entry->coming. */
@@ -55,15 +55,16 @@ struct tutti_request_kind {
 
     /* ---- completion ---- */
 
-    /* It has completed with this status, which may be corrected: delivers the data. More than once where the program
-     * looks before it completes it. Not called for a persistent one that is not active. An MPI code, of an error that
-     * has been raised. */
+    /* Delivers the data of a request that has completed with this status, and may correct the status. Called again if
+     * the program tests the request without completing it. Not called for an inactive persistent request. An MPI code,
+     * of an error that has been raised. */
     int (*deliver)(struct tutti_request *entry, MPI_Status *status);
-    /* The completion call has failed with this code, in the MPI or in what is under the entry: the program's code. */
+    /* The completion call has failed with this code, in the MPI or in an entry below this one. Returns the code for the
+     * program. */
     int (*fail)(struct tutti_request *entry, MPI_Status *status, int code);
-    /* A persistent one has completed: it may be started again. */
+    /* A persistent request has completed, and may be started again. */
     void (*settle)(struct tutti_request *entry);
-    /* Frees what the entry has. */
+    /* Frees what the entry holds. */
     void (*close)(struct tutti_request *entry);
 };
 
@@ -78,7 +79,7 @@ struct tutti_request {
     int active;     /* persistent: started and not completed */
     int delivered;  /* for kinds that deliver once: the data have been delivered */
     int visits;     /* calls that work on it while it is in the table; under the table's lock */
-    int coming;     /* the MPI could complete it, but its data are on their way: it is not shown to the MPI */
+    int coming;     /* the MPI could complete the request, but its data have not arrived: the MPI does not get it */
     int rests;      /* enum tutti_rests: of its last progress() in a call that waits for all of its requests */
     int ended;      /* freed by the program: the MPI has completed it, with `status` */
     MPI_Status status;
@@ -87,8 +88,8 @@ struct tutti_request {
     _Alignas(max_align_t) unsigned char own[TUTTI_REQUEST_OWN];
 };
 
-/* What a call that waits for all of its requests can pass over: an entry whose progress() would only look for a message
- * that has hardly arrived, in turns in which further looks are not worth while; an entry that has nothing to do. */
+/* Entries that a call which waits for all of its requests can skip. MOSTLY: progress() would only look for a message
+ * that has probably not arrived, so the call looks in some of its turns. RESTS: there is nothing to do. */
 enum tutti_rests { TUTTI_RESTS_NOT, TUTTI_RESTS_MOSTLY, TUTTI_RESTS };
 
 /* The data of an entry's kind. */
@@ -105,7 +106,7 @@ extern atomic_int tutti_requests_open;
  * that the program could make: these are the MPI's own. */
 extern atomic_int tutti_files_advance;
 
-/* 1 if no request is under watch: the only cost for programs without such requests. */
+/* 1 if the table is empty: the only cost for programs without such requests. */
 static inline int tutti_requests_none(void)
 {
     return likely(atomic_load_explicit(&tutti_requests_open, memory_order_relaxed) == 0);
@@ -113,15 +114,15 @@ static inline int tutti_requests_none(void)
 
 /* A new entry, in no table, with the kind's data all 0. NULL without memory. */
 struct tutti_request *tutti_request_new(const struct tutti_request_kind *kind, MPI_Request handle, MPI_Comm comm);
-/* One entry that is in no table and has nothing any more. */
+/* Frees an entry that is in no table and holds nothing. */
 void tutti_request_give(struct tutti_request *entry);
 /* Takes the request's chain out; NULL: no chain. The caller puts it back, drops it or frees it. */
 struct tutti_request *tutti_request_take(MPI_Request request);
-/* The same of n requests: entries[i]. Returns how many are under watch. */
+/* The same for n requests: entries[i]. Returns how many have entries. */
 int tutti_requests_take(const MPI_Request requests[], int n, struct tutti_request *entries[]);
-/* Looks at the chain, which stays. */
+/* Returns the chain, which stays in the table. */
 struct tutti_request *tutti_request_see(MPI_Request request);
-/* The same of a call that works on the entries: tutti_requests_look() passes them over until it has left them. */
+/* The same for a call that works on the entries: tutti_requests_look() skips them until the call has left them. */
 struct tutti_request *tutti_request_visit(MPI_Request request);
 void tutti_request_leave(struct tutti_request *entry);
 void tutti_request_back(struct tutti_request *entry);
@@ -151,7 +152,8 @@ int tutti_request_lives(const struct tutti_request *entry);
 /* Completed with this status, or failed with this code. An MPI code. */
 int tutti_request_deliver(struct tutti_request *entry, MPI_Status *status);
 int tutti_request_fail(struct tutti_request *entry, MPI_Status *status, int code);
-/* The program is through with a request: what is persistent goes back, the rest is closed. destroy: all is closed. */
+/* The program has completed a request: persistent entries go back to the table, the others are closed. destroy: all are
+ * closed. */
 void tutti_request_drop(struct tutti_request *entry);
 void tutti_request_destroy(struct tutti_request *entry);
 
@@ -170,16 +172,16 @@ static inline int tutti_is_coming(const struct tutti_request *entry)
  * same for a call that waits for all of the requests, so that those which can hardly have completed are not looked at.
  */
 enum tutti_fetch_how { TUTTI_FETCH_NOW, TUTTI_FETCH_ALL, TUTTI_FETCH_BESIDE, TUTTI_FETCH_BESIDE_ALL };
-/* Makes progress of these without waiting for others. The entries were taken out; NULL ones are skipped. how: not ALL.
- */
+/* Advances these requests without waiting for other ranks. The entries were taken out; NULL ones are skipped. how: not
+ * ALL. */
 void tutti_requests_progress(struct tutti_request *const entries[], const MPI_Request requests[], int n,
                              enum tutti_fetch_how how);
 /* The same for requests that have completed with these statuses, all together, before they are delivered; statuses[k]
  * is of entries[which[k]], of entries[k] where `which` is NULL. Waits. */
 void tutti_requests_arrived(struct tutti_request *const entries[], const int which[], const MPI_Status statuses[],
                             int n);
-/* One that has completed with this status. 0: its data are still on their way; it is to be called again. Never waits.
- */
+/* For an entry whose request has completed with this status. 0: its data have not arrived, and the caller calls again.
+ * Never waits. */
 int tutti_request_fetched(struct tutti_request *entry, const MPI_Status *status);
 /* The communicator is being freed: what is under watch raises its errors elsewhere, by the same error handler. */
 void tutti_requests_leave(MPI_Comm comm);
@@ -192,7 +194,7 @@ void tutti_requests_look(void);
 extern __thread int tutti_sweeps_off;
 /* The chain was taken out: stays until the request completes. */
 void tutti_request_orphan(struct tutti_request *entry);
-/* Completes freed requests where they are ready; with `all`, waits for each. Used before the return of a call from
+/* Completes those freed requests that are ready; with `all`, waits for each. Used before the return of a call from
  * which the program may conclude that its data have arrived. */
 void tutti_requests_sweep(int all);
 /* Polls this step with each sweep too, while it is open. There is one. */

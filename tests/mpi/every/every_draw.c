@@ -23,8 +23,8 @@ static const struct collective {
 #define ROOTED_ROOT       1
 #define ROOTED_NEIGHBOURS 0
 #define TUTTI_COLLECTIVE(ID, name)
-#define TUTTI_REDUCTION(ID, call, nonblocking, enqueued, of, to) {#call, #nonblocking, SEND, ROOTED_##to},
-#define TUTTI_MOVER(ID, call, nonblocking, from, to, send, receive, in_place)                                          \
+#define TUTTI_REDUCTION(ID, call, nonblocking, enqueued, of, to, rules) {#call, #nonblocking, SEND, ROOTED_##to},
+#define TUTTI_MOVER(ID, call, nonblocking, from, to, send, receive, in_place, rules)                                   \
     {#call, #nonblocking, in_place, ROOTED_##from | ROOTED_##to},
 #include "tutti/collectives.def"
 };

@@ -1,20 +1,30 @@
-/* Calls that look and do not wait: MPI_Test, Testall, Testany, Testsome and MPI_Request_get_status return soon in any
- * state of the message, also where its data come through the MPI because the scratch is full (TUTTI_ENDPOINT_MB=1)
- * and its sender is busy with something else. Rank 0 sends, rank 1 looks. Prints the longest of each. */
+/* Calls that do not wait: MPI_Isend, MPI_Irecv, the five calls that test, MPI_Improbe and nonblocking collectives
+ * return while the other rank is in no call at all. The two ranks take turns: one makes its next call, the other waits
+ * in a read of a socket that MPI does not know, so neither Tutti nor the MPI makes progress on its thread. A call that
+ * waits for the other rank never returns, wherever it waits, inside the MPI too. The waiting rank then reports that
+ * call. No check depends on how long a call takes.
+ *
+ * TUTTI_ENDPOINT_MB=1: the scratch is full, so the MPI carries data of a message whose sender is busy. */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/clock.h"
 #include "kit.h"
 
-enum { BYTES = 4 << 20, BUSY_MS = 1500, MAILED_MS = 60, MOST_MS = 500 };
-enum how { TEST, TESTALL, TESTANY, TESTSOME, GET_STATUS, HOWS };
-static const char *const names[HOWS] = {"MPI_Test", "MPI_Testall", "MPI_Testany", "MPI_Testsome",
-                                        "MPI_Request_get_status"};
-static struct kit_buffer buffer;
+enum { BYTES = 4 << 20, WORDS = 1 << 16, ABSENT_MS = 150, LATE_MS = 40000, TURNS_LEAST = 2 };
+enum how { TEST, TESTALL, TESTANY, TESTSOME, GET_STATUS, MESSAGES, IMPROBE = MESSAGES, IALLREDUCE, IALLTOALL, HOWS };
+static const char *const names[HOWS] = {
+    "MPI_Test",    "MPI_Testall",    "MPI_Testany",  "MPI_Testsome", "MPI_Request_get_status",
+    "MPI_Improbe", "MPI_Iallreduce", "MPI_Ialltoall"};
+static struct kit_buffer buffer, result;
 static unsigned char bytes[BYTES];
+static int other; /* socket to the other rank */
 
 static const unsigned char *contents(int n)
 {
@@ -23,82 +33,197 @@ static const unsigned char *contents(int n)
     return bytes;
 }
 
-static double now_ms(void)
+/* ---- turns ---- */
+
+/* Collective. A stream socket between the two ranks; the kernel chooses its name, and nothing is left of it. */
+static void turns_open(void)
 {
-    return (double)tutti_now_ns() / 1e6;
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    socklen_t length = sizeof name;
+    const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (kit_rank == 0) {
+        CHECK(bind(listener, (struct sockaddr *)&name, sizeof name.sun_family) == 0 && listen(listener, 1) == 0 &&
+                  getsockname(listener, (struct sockaddr *)&name, &length) == 0,
+              "socket");
+    }
+    MPI_Bcast(&name, (int)sizeof name, MPI_BYTE, 0, MPI_COMM_WORLD);
+    MPI_Bcast(&length, (int)sizeof length, MPI_BYTE, 0, MPI_COMM_WORLD);
+    if (kit_rank == 0) {
+        other = accept(listener, NULL, NULL);
+        close(listener);
+    } else {
+        other = listener;
+        CHECK(connect(other, (struct sockaddr *)&name, length) == 0, "connect");
+    }
 }
 
-static void busy(double ms)
+static void turn_give(char mine)
 {
-    const struct timespec time = {(time_t)(ms / 1000), (long)(ms * 1e6) % 1000000000};
-    nanosleep(&time, NULL);
+    CHECK(write(other, &mine, 1) == 1, "write");
 }
 
-/* One look: 1 if the message is there. */
-static int look(enum how how, MPI_Request requests[2])
+/* Waits, in no call of MPI, until the other rank has made its call; returns what that rank gave. */
+static char turn_take(const char *name, long turn)
+{
+    struct pollfd waited = {.fd = other, .events = POLLIN};
+    char theirs = 0;
+    if (!CHECK(poll(&waited, 1, LATE_MS) == 1 && read(other, &theirs, 1) == 1,
+               "%s, turn %ld: the other rank's call has not returned while this rank was in no call", name, turn)) {
+        fflush(NULL);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    return theirs;
+}
+
+/* ---- calls ---- */
+
+struct calls {
+    enum how how;
+    int carried; /* 1: the MPI carries the message; 0: the receiver fetches it */
+    int n;       /* of the message's contents */
+    MPI_Request request[2];
+    int begun, never; /* never: where a message would go that no rank sends */
+};
+
+/* The receiver makes no call for so long that its sender stops waiting for it: the MPI carries the data. */
+static void poll_alone(MPI_Request *request)
+{
+    int flag = 0;
+    for (const uint64_t until = tutti_now_ns() + ABSENT_MS * UINT64_C(1000000); tutti_now_ns() < until && !flag;)
+        MPI_Request_get_status(*request, &flag, MPI_STATUS_IGNORE);
+}
+
+static void begin_message(struct calls *c)
+{
+    if (kit_rank == 0) {
+        MPI_Isend(kit_put(&buffer, 0, contents(c->n), BYTES), BYTES, MPI_BYTE, 1, 3, MPI_COMM_WORLD, &c->request[0]);
+        if (c->carried)
+            poll_alone(&c->request[0]);
+    } else if (c->how != IMPROBE) {
+        MPI_Irecv(kit_put(&buffer, 0, NULL, BYTES), BYTES, MPI_BYTE, 0, 3, MPI_COMM_WORLD, &c->request[0]);
+        MPI_Irecv(&c->never, 1, MPI_INT, 0, 99, MPI_COMM_WORLD, &c->request[1]);
+    }
+}
+
+static void begin(struct calls *c)
+{
+    c->begun = 1;
+    c->request[0] = c->request[1] = MPI_REQUEST_NULL;
+    if (c->how <= IMPROBE) {
+        begin_message(c);
+        return;
+    }
+    void *const out = kit_put(&result, 0, NULL, WORDS * sizeof(int));
+    for (int w = 0; w < WORDS; w++)
+        ((int *)(void *)bytes)[w] = w % 1000 + kit_rank;
+    const void *const in = kit_put(&buffer, 0, bytes, WORDS * sizeof(int));
+    if (c->how == IALLREDUCE)
+        MPI_Iallreduce(in, out, WORDS, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &c->request[0]);
+    else
+        MPI_Ialltoall(in, WORDS / 2, MPI_INT, out, WORDS / 2, MPI_INT, MPI_COMM_WORLD, &c->request[0]);
+}
+
+/* 1: the probe's message is being received. */
+static int look_for_message(struct calls *c)
+{
+    MPI_Message message;
+    int flag = 0;
+    MPI_Improbe(0, 3, MPI_COMM_WORLD, &flag, &message, MPI_STATUS_IGNORE);
+    if (flag)
+        MPI_Imrecv(kit_put(&buffer, 0, NULL, BYTES), BYTES, MPI_BYTE, &message, &c->request[0]);
+    return flag;
+}
+
+/* One look: 1 if the request is complete. */
+static int look(struct calls *c, enum how how)
 {
     MPI_Status statuses[2];
     int flag = 0, which[2] = {-1, -1}, out = 0;
     switch (how) {
-    case TEST:
-        MPI_Test(&requests[0], &flag, MPI_STATUS_IGNORE);
-        return flag;
     case TESTALL:
-        MPI_Testall(1, requests, &flag, statuses);
+        MPI_Testall(1, c->request, &flag, statuses);
         return flag;
     case TESTANY:
-        MPI_Testany(2, requests, &which[0], &flag, statuses);
+        MPI_Testany(2, c->request, &which[0], &flag, statuses);
         return flag;
     case TESTSOME:
-        MPI_Testsome(2, requests, &out, which, statuses);
+        MPI_Testsome(2, c->request, &out, which, statuses);
         return out > 0;
-    default:
-        MPI_Request_get_status(requests[0], &flag, statuses);
+    case GET_STATUS:
+        MPI_Request_get_status(c->request[0], &flag, statuses);
         if (flag)
-            MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+            MPI_Wait(&c->request[0], MPI_STATUS_IGNORE);
+        return flag;
+    default:
+        MPI_Test(&c->request[0], &flag, MPI_STATUS_IGNORE);
         return flag;
     }
 }
 
-static void send_one(int n)
+/* This rank's next call. 1: its part is complete. A complete rank still polls for the other one. */
+static int make_call(struct calls *c, int done)
 {
-    MPI_Request request;
-    const void *from = kit_put(&buffer, 0, contents(n), BYTES);
-    int flag = 0;
-    MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Isend(from, BYTES, MPI_BYTE, 1, 3, MPI_COMM_WORLD, &request);
-    for (double until = now_ms() + MAILED_MS; now_ms() < until && !flag;)
-        MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
-    busy(BUSY_MS);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-    MPI_Barrier(MPI_COMM_WORLD);
+    int flag;
+    if (done) {
+        MPI_Iprobe(MPI_ANY_SOURCE, 77, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        return 1;
+    }
+    if (!c->begun) {
+        begin(c);
+        return 0;
+    }
+    if (c->how == IMPROBE && kit_rank == 1 && c->request[0] == MPI_REQUEST_NULL) {
+        look_for_message(c);
+        return 0;
+    }
+    return look(c, kit_rank == 1 && c->how < MESSAGES ? c->how : TEST);
 }
 
-static void receive_one(int n, enum how how)
+/* ---- rounds ---- */
+
+static void compare(const struct calls *c)
 {
-    MPI_Request requests[2];
-    double longest = 0;
-    long looks = 0;
-    int there = 0;
-    void *to = kit_put(&buffer, 0, NULL, BYTES);
-    MPI_Irecv(to, BYTES, MPI_BYTE, 0, 3, MPI_COMM_WORLD, &requests[0]);
-    MPI_Irecv(&there, 1, MPI_INT, 0, 99, MPI_COMM_WORLD, &requests[1]); /* never comes */
-    MPI_Barrier(MPI_COMM_WORLD);
-    busy(3 * MAILED_MS);
-    for (; !there; looks++) {
-        const double begin = now_ms();
-        there = look(how, requests);
-        const double took = now_ms() - begin;
-        longest = took > longest ? took : longest;
-        if (!there)
-            busy(1);
+    const int half = WORDS / 2;
+    const int *words;
+    int wrong = 0;
+    if (c->how <= IMPROBE) {
+        CHECK(kit_rank == 0 || memcmp(kit_get(&buffer, NULL), contents(c->n), BYTES) == 0, "%s: the message is wrong",
+              names[c->how]);
+        return;
     }
-    CHECK(longest <= MOST_MS, "%s: the longest of %ld took %.0f ms", names[how], looks, longest);
-    printf("%s: %ld, the longest %.1f ms\n", names[how], looks, longest);
-    CHECK(memcmp(kit_get(&buffer, NULL), contents(n), BYTES) == 0, "%s: the message is wrong", names[how]);
-    MPI_Cancel(&requests[1]);
-    MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+    words = (const int *)(const void *)kit_get(&result, NULL);
+    for (int w = 0; w < WORDS; w++) {
+        const int from = kit_rank * half + w % half;
+        wrong += words[w] != (c->how == IALLREDUCE ? 2 * (w % 1000) + 1 : from % 1000 + w / half);
+    }
+    CHECK(wrong == 0, "%s: %d words of %d are wrong", names[c->how], wrong, WORDS);
+}
+
+/* Both ranks make calls in turn until both are complete. */
+static void take_turns(enum how how, int carried, int n)
+{
+    struct calls c = {.how = how, .carried = carried, .n = n};
+    long turn = 0;
+    int mine = 0, theirs = 0;
     MPI_Barrier(MPI_COMM_WORLD);
+    for (; !mine || !theirs; turn++) {
+        if (kit_rank == 1)
+            theirs = turn_take(names[how], turn);
+        stands_at("%s, turn %ld", names[how], turn);
+        mine = make_call(&c, mine);
+        turn_give((char)mine);
+        if (kit_rank == 0)
+            theirs = turn_take(names[how], turn);
+    }
+    CHECK(turn >= TURNS_LEAST, "%s: complete in turn %ld", names[how], turn);
+    if (c.request[1] != MPI_REQUEST_NULL) {
+        MPI_Cancel(&c.request[1]);
+        MPI_Wait(&c.request[1], MPI_STATUS_IGNORE);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    compare(&c);
+    if (kit_rank == 1)
+        printf("%s%s: %ld turns\n", names[how], carried ? ", carried" : "", turn);
 }
 
 int main(int argc, char **argv)
@@ -107,6 +232,8 @@ int main(int argc, char **argv)
     if (kit_size != 2)
         kit_skip("never_blocks", "it is for two ranks");
     kit_open(&buffer, KIT_DEVICE, BYTES);
+    kit_open(&result, KIT_DEVICE, WORDS * sizeof(int));
+    turns_open();
     for (int n = 0; n < 8; n++) { /* so that the receiver has it mapped */
         void *at = kit_put(&buffer, 0, contents(n), BYTES);
         if (kit_rank == 0)
@@ -115,12 +242,12 @@ int main(int argc, char **argv)
             MPI_Recv(at, 200000, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Barrier(MPI_COMM_WORLD);
     }
-    for (int how = 0; how < HOWS; how++) {
-        if (kit_rank == 0)
-            send_one(how);
-        else
-            receive_one(how, (enum how)how);
-    }
+    for (int how = 0; how < HOWS; how++)
+        take_turns((enum how)how, 0, how);
+    for (int how = 0; how <= IMPROBE; how++)
+        take_turns((enum how)how, 1, HOWS + how);
+    close(other);
+    kit_close(&result);
     kit_close(&buffer);
     return kit_end("never_blocks");
 }

@@ -41,7 +41,7 @@ tutti_mpi_test(mpi-endpoints-launches-self PROGRAM mpi-endpoints_launches RANKS 
 tutti_mpi_test(mpi-endpoints-launches-packed PROGRAM mpi-endpoints_launches RANKS 2 ENV ${stats} TUTTI_RULES=message:*@packed)
 program(never_blocks)
 tutti_mpi_test(mpi-never-blocks PROGRAM mpi-never_blocks RANKS 2 ENV TUTTI_ENDPOINT_MB=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
-               TIMEOUT 45)
+               TIMEOUT 90)
 program(probed EVERYWHERE)
 tutti_mpi_test(mpi-probed PROGRAM mpi-probed RANKS 2 ENV ${stats} EVERYWHERE TIMEOUT 60)
 tutti_mpi_test(mpi-probed-direct PROGRAM mpi-probed RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 60)
