@@ -120,7 +120,6 @@ struct tutti_pack_stay_args;
 struct tutti_pack_mailed;
 struct tutti_shmem_args;
 struct tutti_lane_args;
-struct tutti_lane_start;
 struct tutti_meet_args;
 
 /* Whose interface to GPUs a program uses beside Tutti's calls, and asks an MPI for (MPIX_Query_cuda_support). */
@@ -272,10 +271,6 @@ struct tutti_device {
          * its return. It makes no call of the device. In a graph it is called at every launch. If the device fails
          * before, it is never called. NULL: not on this device. */
         int (*call)(struct tutti_stream *stream, void (*function)(void *with), void *with);
-        /* Stores `value` in a word of device memory when the stream reaches it. Kernels that run meanwhile may look at
-         * the word; who sees the value sees what earlier work of the stream has written. TUTTI_ERR_UNAVAILABLE (not
-         * reported): not in this stream. NULL: not on this device. */
-        int (*write)(struct tutti_stream *stream, uint32_t *word, uint32_t value);
     } stream;
 
     /* Events. */
@@ -330,8 +325,6 @@ struct tutti_device {
          * kernels of peers. prepare_lane: makes it ready, as launch.prepare() below. */
         int (*lane)(struct tutti_stream *stream, const struct tutti_lane_args *args);
         int (*prepare_lane)(int gpu);
-        /* Describes a message for lane kernels of `gpu` at *to, as lane() does in args. NULL: a plain copy does. */
-        int (*lane_start)(int gpu, struct tutti_lane_start *to, const struct tutti_lane_start *start);
         /* Makes kernels of the pair ready on `gpu` (-1: the current one), those whose bits (1 << enum tutti_kernel) are
          * set, so that launch.kernel() loads nothing. Not between waiting_begin and waiting_end. NULL: nothing is ever
          * loaded. */

@@ -25,7 +25,6 @@ enum {
     TUTTI_LANE_AWAITED = 32,        /* most operations that a launch waits for */
     TUTTI_LANE_MATCHES = 16,        /* most matched messages that a launch starts, */
     TUTTI_LANE_PARTS = 16,          /* and most others */
-    TUTTI_LANE_STARTS = 2048,       /* messages that calls have started and no kernel has posted yet, at most */
     TUTTI_LANE_SLOTS = 544,         /* slots of all lanes of a pair, see tutti_lane_shape() */
     TUTTI_LANE_RINGS = 11648 << 10, /* data of all lanes of a pair, */
     TUTTI_LANE_BYTES = 12672 << 10, /* and its places for packets behind them */
@@ -89,28 +88,6 @@ struct tutti_lane_match {
     struct tutti_lane_port *own, *far;
     void *from, *to; /* a send: the message here, and its place in the receiver's memory */
     uint64_t bytes;
-};
-
-/* A message that a call has started without a launch: what a launch that posts it would be given. */
-struct tutti_lane_start {
-    struct tutti_lane_match message; /* not matched: own, far and to are not used */
-    uint32_t matched, lane, any, pad;
-    unsigned char accepts[TUTTI_MAX_GPUS];
-};
-
-/* Such messages, in pinned memory, in the order of the calls. Start number n, from 0, is in start[n modulo
- * TUTTI_LANE_STARTS]. When the stream reaches the call it stores n + 1 in the area's `reached`. From then on the first
- * kernel of this rank's lanes that looks posts the message. See lane_start.inc. */
-struct tutti_lane_starts {
-    uint32_t announced; /* by the host: starts so far */
-    uint32_t launched;  /* by the host: number of the last launch beside the stream */
-    uint32_t pad0[30];
-    uint32_t left;  /* by kernels: number of the last launch beside the stream that ends, or has ended */
-    uint32_t taken; /* by kernels: starts that are posted; the host may use their places again */
-    uint32_t pad1[30];
-    uint32_t first[TUTTI_LANE_STARTS]; /* by the host: launch number n beside the stream posts starts from first[n modulo
-                                          TUTTI_LANE_STARTS] on, which the stream reaches before the launch begins */
-    struct tutti_lane_start start[TUTTI_LANE_STARTS];
 };
 
 /* One message of a launch of several. Those of a TUTTI_LANE_GROUP have different lanes, and blocks of their own. */
@@ -180,14 +157,10 @@ struct tutti_lane_area {
     uint32_t stop;     /* the launch beside the stream leaves, and clears it */
     uint64_t open;     /* operations that are not complete and that no launch in the stream waits for yet, or did */
     uint64_t started;  /* operations that no launch in the stream has waited for; of such launches alone */
-    uint32_t reached;  /* by the stream: starts (struct tutti_lane_starts) that it has reached; */
-    uint32_t waited;   /* of these, those that launches in the stream have waited for; of such launches alone */
-    uint32_t taken;    /* and those that are posted */
-    uint32_t taking;   /* 1: a thread posts them */
     uint32_t matching; /* 1: a thread has the lock of the pending receives */
     uint32_t pending;  /* their number */
     uint64_t fair;     /* the source that the next of them looks at first */
-    uint64_t pad[24];
+    uint64_t pad[26];
     struct tutti_lane_shared shared[1 + TUTTI_LANE_PARTS]; /* of a DO, then of the parts of a GROUP */
     uint16_t waits[TUTTI_LANE_OPS];       /* their operations, in the order in which they were posted */
     uint64_t active[TUTTI_LANE_OPS / 64]; /* bit o: operation o is one of them */
@@ -244,9 +217,6 @@ struct tutti_lane_args {
     uint32_t parts;                             /* POST and GROUP: the same */
     uint32_t shared;                            /* the number of the struct tutti_lane_shared of this message */
     uint32_t nth, sends, lanes;                 /* as in struct tutti_lane_part; sends: 0: the message is alone */
-    uint32_t announced;                         /* WAIT: those in `await` that were started without a launch */
-    uint32_t launch;                            /* BESIDE: its number, in `starts` */
-    struct tutti_lane_starts *starts;           /* mapped host memory; NULL: each start has a launch */
     /* What follows is no parameter of the kernel for DO. */
     union {
         struct tutti_lane_match match[TUTTI_LANE_MATCHES];

@@ -6,15 +6,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "core/clock.h"
 #include "exact.h"
-#include "lane_streams.h"
+#include "kernels/lane.h"
 #include "support/check.h"
 
-enum { RANKS = 3, MESSAGES = 40, OPS = 20, GUARD = 16, RUNS = 3 };
-_Static_assert(LANE_LAUNCHES >= 3 * MESSAGES, "room for all launches");
+enum { RANKS = 3, MESSAGES = 40, LAUNCHES = 3 * MESSAGES, OPS = 20, GUARD = 16, RUNS = 3 };
 enum { BLOCKS_MOST = 6, GROUP_BLOCKS = 3 * TUTTI_LANE_PARTS, ANY_TAG = 1, ANY_SOURCE = 2 };
 static const unsigned lanes[] = {0, 1, 4, 63};
+static const uint64_t limit_ns = 60000000000u;
 
 struct message {
     unsigned from, to, lane;
@@ -25,12 +27,24 @@ struct message {
     unsigned op[2];
 };
 
-static struct lane_rank rank[RANKS];
+struct rank {
+    struct tutti_lane_args launch[LAUNCHES];
+    unsigned launches;
+    int of[LAUNCHES]; /* the message that it receives and waits for, of TUTTI_LANE_DO; -1: none */
+    unsigned char *area;
+    uint32_t abort, where, failed;
+    struct tutti_lane_report reports[TUTTI_LANE_OPS];
+    struct tutti_lane_part part[TUTTI_LANE_PARTS]; /* started, but not launched yet */
+    unsigned parts, beside;                        /* beside: launches beside the stream that may run */
+    int closed;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+};
+static struct rank rank[RANKS];
 static struct message message[MESSAGES];
 static unsigned messages;
 static int groups; /* 1: what is started waits for its launch until a wait, or another launch */
-static uint64_t noted[RANKS]; /* operations that were started without a launch */
-static int announces; /* 1: messages are started without a launch; 2: some of them */
+static uint64_t began;
 
 static uint64_t below(uint64_t *random, uint64_t n)
 {
@@ -38,6 +52,97 @@ static uint64_t below(uint64_t *random, uint64_t n)
     *random ^= *random >> 7;
     *random ^= *random << 17;
     return (*random >> 11) % n;
+}
+
+/* ---- running ---- */
+
+static int look(void *with)
+{
+    (void)with;
+    return tutti_now_ns() - began > limit_ns;
+}
+
+struct block {
+    const struct tutti_lane_args *args;
+    unsigned number;
+};
+
+static void *run_block(void *with)
+{
+    const struct block *const block = with;
+    if ((block->number * 7 + block->args->bytes) % 5 == 0)
+        usleep(100); /* some begin late */
+    tutti_lane_host_block(block->args, block->number);
+    return NULL;
+}
+
+static void run_launch(const struct tutti_lane_args *args)
+{
+    pthread_t thread[GROUP_BLOCKS];
+    struct block block[GROUP_BLOCKS];
+    for (unsigned b = 0; b < args->blocks; b++) {
+        block[b] = (struct block){args, b};
+        if (b > 0)
+            pthread_create(&thread[b], NULL, run_block, &block[b]);
+    }
+    run_block(&block[0]);
+    for (unsigned b = 1; b < args->blocks; b++)
+        pthread_join(thread[b], NULL);
+}
+
+static void *run_beside(void *with)
+{
+    struct rank *const me = with;
+    struct tutti_lane_args args = me->launch[0];
+    args.what = TUTTI_LANE_BESIDE;
+    args.blocks = 1;
+    args.reports = NULL;
+    args.awaited = 0;
+    for (;;) {
+        pthread_mutex_lock(&me->lock);
+        while (me->beside == 0 && !me->closed)
+            pthread_cond_wait(&me->changed, &me->lock);
+        const int over = me->beside == 0;
+        me->beside -= !over;
+        pthread_mutex_unlock(&me->lock);
+        if (over)
+            return NULL;
+        run_launch(&args);
+    }
+}
+
+static void *run_stream(void *with)
+{
+    struct rank *const me = with;
+    pthread_t beside;
+    me->closed = 0;
+    if (me->launches == 0)
+        return NULL;
+    pthread_create(&beside, NULL, run_beside, me);
+    for (unsigned i = 0; i < me->launches; i++) {
+        run_launch(&me->launch[i]);
+        if (me->of[i] >= 0) {
+            const struct message *const one = &message[me->of[i]];
+            if (one->any)
+                CHECK(me->reports[0].peer == one->from && me->reports[0].lane == one->lane,
+                      "a message from %u in lane %u is reported as from %u in lane %u", one->from, one->lane,
+                      me->reports[0].peer, me->reports[0].lane);
+            CHECK(me->reports[0].bytes == one->bytes, "a message of %lu bytes is reported as %lu",
+                  (unsigned long)one->bytes, (unsigned long)me->reports[0].bytes);
+        }
+        if (me->launch[i].what != TUTTI_LANE_POST)
+            continue;
+        pthread_mutex_lock(&me->lock);
+        me->beside++;
+        pthread_cond_signal(&me->changed);
+        pthread_mutex_unlock(&me->lock);
+    }
+    pthread_mutex_lock(&me->lock);
+    me->closed = 1;
+    pthread_cond_signal(&me->changed);
+    pthread_mutex_unlock(&me->lock);
+    pthread_join(beside, NULL);
+    return NULL;
 }
 
 /* ---- drawing ---- */
@@ -60,9 +165,8 @@ static uint64_t draw_bytes(uint64_t *random)
 
 static struct tutti_lane_args *add_launch(unsigned r, enum tutti_lane_what what)
 {
-    struct lane_rank *const me = &rank[r];
+    struct rank *const me = &rank[r];
     struct tutti_lane_args *const args = &me->launch[me->launches];
-    me->announced[me->launches] = 0;
     me->of[me->launches++] = -1;
     *args = (struct tutti_lane_args){
         .what = (uint32_t)what,
@@ -72,8 +176,7 @@ static struct tutti_lane_args *add_launch(unsigned r, enum tutti_lane_what what)
         .abort = &me->abort,
         .where = &me->where,
         .failed = &me->failed,
-        .host_wait = lane_rank_look,
-        .starts = announces ? &me->starts : NULL,
+        .host_wait = look,
     };
     for (unsigned i = 0; i < RANKS; i++)
         args->area[i] = rank[i].area;
@@ -82,7 +185,7 @@ static struct tutti_lane_args *add_launch(unsigned r, enum tutti_lane_what what)
 
 /* ---- groups ---- */
 
-static void take_parts(struct lane_rank *me, struct tutti_lane_args *args)
+static void take_parts(struct rank *me, struct tutti_lane_args *args)
 {
     args->parts = args->awaited = me->parts;
     memcpy(args->part, me->part, sizeof me->part);
@@ -101,7 +204,7 @@ static void add_parts(unsigned r)
 /* 1 if the message may wait for its launch: as it does from here on. */
 static int add_part(const struct tutti_lane_args *args, unsigned r)
 {
-    struct lane_rank *const me = &rank[r];
+    struct rank *const me = &rank[r];
     if (args->any || me->parts == TUTTI_LANE_PARTS)
         return 0;
     for (unsigned i = 0; i < me->parts; i++) {
@@ -182,9 +285,6 @@ static void add_side(uint64_t *random, unsigned m, int receives, uint64_t used[R
         add_parts(r);
         args = add_launch(r, TUTTI_LANE_POST);
         *args = alone;
-        rank[r].announced[rank[r].launches - 1] = announces == 1 || (announces == 2 && below(random, 2));
-        if (rank[r].announced[rank[r].launches - 1])
-            noted[r] |= UINT64_C(1) << op;
         return;
     }
     args->in_turn = below(random, 4) == 0;
@@ -213,8 +313,6 @@ static void add_wait(uint64_t *random, unsigned r, int all, uint64_t used[RANKS]
             args->blocks = 1 + (unsigned)below(random, BLOCKS_MOST);
         }
         args->await[args->awaited++] = (uint16_t)op;
-        args->announced += noted[r] >> op & 1;
-        noted[r] &= ~(UINT64_C(1) << op);
         used[r] &= ~(UINT64_C(1) << op);
     }
 }
@@ -229,7 +327,6 @@ static void draw(uint64_t *random)
     const unsigned alone = (unsigned)below(random, RANKS + 1);
     messages = 1 + (unsigned)below(random, MESSAGES);
     groups = below(random, 2) == 0;
-    announces = (int)below(random, 3);
     for (unsigned r = 0; r < RANKS; r++)
         rank[r].launches = rank[r].parts = 0;
     for (unsigned m = 0; m < messages; m++) {
@@ -262,11 +359,9 @@ static void draw(uint64_t *random)
 static void open_areas(uint64_t first, uint64_t before)
 {
     for (unsigned r = 0; r < RANKS; r++) {
-        struct lane_rank *const me = &rank[r];
+        struct rank *const me = &rank[r];
         const size_t bytes = tutti_lane_area_bytes(RANKS);
-        me->abort = me->failed = 0;
-        me->ranks = RANKS;
-        memset(&me->starts, 0, sizeof me->starts);
+        me->abort = me->failed = me->beside = 0;
         me->area = aligned_alloc(4096, bytes);
         memset(me->area, 0, bytes);
         struct tutti_lane_area *const area = (struct tutti_lane_area *)(void *)me->area;
@@ -304,36 +399,17 @@ static int compare(const struct message *one)
     return fine;
 }
 
-/* What the receives that a launch waited for have reported. */
-static void compare_reports(const struct lane_rank *me)
-{
-    for (unsigned i = 0; i < me->launches; i++) {
-        if (me->of[i] < 0)
-            continue;
-        const struct message *const one = &message[me->of[i]];
-        const struct tutti_lane_report *const report = &me->reported[i];
-        CHECK(!one->any || (report->peer == one->from && report->lane == one->lane),
-              "a message from %u in lane %u is reported as from %u in lane %u", one->from, one->lane, report->peer,
-              report->lane);
-        CHECK(report->bytes == one->bytes, "a message of %lu bytes is reported as %lu", (unsigned long)one->bytes,
-              (unsigned long)report->bytes);
-    }
-}
-
 static int run_program(unsigned number, unsigned run)
 {
     pthread_t thread[RANKS];
     int fine = 1;
     for (unsigned m = 0; m < messages; m++)
         fill(&message[m], run);
-    for (unsigned r = 0; r < RANKS; r++) {
-        rank[r].draws = number * RUNS + run;
-        pthread_create(&thread[r], NULL, lane_rank_run, &rank[r]);
-    }
+    began = tutti_now_ns();
+    for (unsigned r = 0; r < RANKS; r++)
+        pthread_create(&thread[r], NULL, run_stream, &rank[r]);
     for (unsigned r = 0; r < RANKS; r++)
         pthread_join(thread[r], NULL);
-    for (unsigned r = 0; r < RANKS; r++)
-        compare_reports(&rank[r]);
     for (unsigned r = 0; r < RANKS; r++)
         fine &= CHECK(rank[r].failed == 0, "program %u, run %u: a launch of rank %u was left: %u", number, run, r,
                       rank[r].failed);

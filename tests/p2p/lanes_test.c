@@ -16,12 +16,11 @@ static struct tutti_stream *stream;
 static struct tutti_device device; /* the host device, but for what follows */
 static int captured, beside_captured, questions;
 static struct tutti_lane_args noted[NOTED]; /* launches in the stream */
-static int launches, forks, besides;        /* forks: beside the stream, of graphs; besides: not of graphs */
+static int launches, forks;                 /* forks: beside the stream, of graphs */
 
 static int note(struct tutti_stream *in, const struct tutti_lane_args *args)
 {
     forks += args->what == TUTTI_LANE_BESIDE_GRAPH;
-    besides += args->what == TUTTI_LANE_BESIDE;
     if (args->what != TUTTI_LANE_BESIDE && args->what != TUTTI_LANE_BESIDE_GRAPH)
         noted[launches++ % NOTED] = *args;
     CHECK((in == stream) == (args->what != TUTTI_LANE_BESIDE && args->what != TUTTI_LANE_BESIDE_GRAPH),
@@ -47,20 +46,6 @@ static int event_nothing(struct tutti_event *event, struct tutti_stream *in)
 static int wait_nothing(struct tutti_stream *in, struct tutti_event *event)
 {
     return event_nothing(event, in);
-}
-
-static int writable; /* 0: each start has a launch */
-static int writes;
-static uint32_t written;
-
-static int write_note(struct tutti_stream *in, uint32_t *word, uint32_t value)
-{
-    if (!writable)
-        return TUTTI_ERR_UNAVAILABLE;
-    CHECK(in == stream && word == &((struct tutti_lane_area *)of[0]->area.device[0])->reached, "another word is written");
-    writes++;
-    written = value;
-    return TUTTI_OK;
 }
 
 static struct tutti_lane_message message_of(int send, int peer, int tag, size_t bytes)
@@ -179,54 +164,6 @@ static void blocks_together(size_t each)
     wait_for(3, ops);
 }
 
-/* ---- starts without a launch ---- */
-
-/* Starts up to a wait are one launch beside the stream, a store in stream order each, and the launch of the wait. */
-static void announced_starts(void)
-{
-    struct tutti_lane_starts *const starts = of[0]->starts->memory;
-    const struct tutti_lane_match matches[2] = {{.send = 1, .peer = 1, .bytes = 100}, {.peer = 1, .bytes = 200}};
-    const char *why = "";
-    int ops[4];
-    writable = 1;
-    for (int turn = 0; turn < 3; turn++) {
-        const int before = launches, beside = besides, stores = writes;
-        for (int i = 0; i < 4; i++)
-            ops[i] = start(i % 2, 1, FIRST + i / 2, 1000 + (size_t)i);
-        CHECK(launches == before && besides == beside + 1 && writes == stores + 4,
-              "four starts: %d launches, %d beside the stream, %d stores", launches - before, besides - beside,
-              writes - stores);
-        CHECK(written == starts->announced && starts->launched == of[0]->launched, "what is announced");
-        const struct tutti_lane_start *const third = &starts->start[(written - 2) % TUTTI_LANE_STARTS];
-        CHECK(third->message.op == (uint32_t)ops[2] && !third->message.send && third->message.bytes == 1002, "a start");
-        wait_for(4, ops);
-        CHECK(launches == before + 1 && last()->what == TUTTI_LANE_WAIT && last()->announced == 4, "their wait");
-        for (int i = 0; i < 4; i++)
-            put(1, !(i % 2), 0, FIRST + i / 2);
-    }
-    const int beside = besides;
-    ops[0] = start(1, 1, FIRST, 10);
-    starts->left = starts->launched; /* the launch ends: it may not have seen the next start */
-    ops[1] = start(1, 1, FIRST, 10);
-    ops[2] = start(1, 1, FIRST, 10);
-    CHECK(besides == beside + 2, "%d launches beside the stream, of which the first has ended", besides - beside);
-    wait_for(3, ops);
-    const int alone = launches;
-    CHECK(tutti_lanes_start_matched(of[0], stream, 0, 2, matches, ops, &why) == TUTTI_OK, "matched: %s", why);
-    CHECK(launches == alone && besides == beside + 3, "matched messages have a launch in the stream");
-    starts->taken = written - TUTTI_LANE_STARTS + 1; /* there is one place left */
-    ops[2] = start(1, 1, FIRST, 10);
-    CHECK(launches == alone, "a start with a place left has a launch");
-    ops[3] = start(1, 1, FIRST, 10);
-    CHECK(launches == alone + 1 && last()->what == TUTTI_LANE_POST, "a start without a place has no launch");
-    wait_for(4, ops);
-    CHECK(last()->announced == 3, "%u of the operations were announced", last()->announced);
-    starts->taken = written;
-    for (int i = 0; i < 5; i++)
-        put(1, 0, 0, FIRST);
-    writable = 0;
-}
-
 /* ---- captures ---- */
 
 /* A message is counted at the lane of its tag: a send, then its receive. Returns the lane. */
@@ -335,8 +272,6 @@ static int rank_main(struct tutti_transport *transport, void *with)
     if (transport->rank == 0) {
         device = *own;
         device.launch.lane = note;
-        device.launch.lane_start = NULL;
-        device.stream.write = write_note;
         device.stream.capturing = answer;
         device.event.record = event_nothing;
         device.event.wait = wait_nothing;
@@ -346,7 +281,6 @@ static int rank_main(struct tutti_transport *transport, void *with)
         blocks_of_starts();
         for (size_t each = 8 * KIB; each <= 1 << 20; each *= 4)
             blocks_together(each);
-        announced_starts();
         asks();
         tags_of_captures();
         capture_given_up();

@@ -330,7 +330,6 @@ const struct tutti_device tutti_device_cuda = {
     .stream.copy = tutti_cuda_copy,
     .stream.fill = tutti_cuda_fill,
     .stream.call = tutti_cuda_call,
-    .stream.write = tutti_cuda_write,
     .launch.kernel = tutti_cuda_launch,
     .launch.keep = tutti_cuda_gated_launch_prepare,
     .launch.kept = tutti_cuda_launch_prepared,

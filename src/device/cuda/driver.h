@@ -10,7 +10,6 @@
 #endif
 #if CUDA_VERSION < 12000
 CUresult cuCtxGetId(CUcontext context, unsigned long long *id);
-CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags);
 #endif
 #if CUDA_VERSION < 12010
 CUresult cuCtxSetFlags(unsigned flags);

@@ -143,7 +143,6 @@ int tutti_cuda_event_wait(struct tutti_stream *stream, struct tutti_event *event
 int tutti_cuda_event_query(struct tutti_event *event);
 int tutti_cuda_copy(struct tutti_stream *stream, void *to, const void *from, size_t bytes);
 int tutti_cuda_fill(struct tutti_stream *stream, void *device, int byte, size_t bytes);
-int tutti_cuda_write(struct tutti_stream *stream, uint32_t *word, uint32_t value);
 int tutti_cuda_call(struct tutti_stream *stream, void (*function)(void *with), void *with);
 int tutti_cuda_launch(struct tutti_stream *stream, const struct tutti_launch *launch);
 int tutti_cuda_launch_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch);

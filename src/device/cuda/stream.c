@@ -281,18 +281,3 @@ int tutti_cuda_call(struct tutti_stream *stream, void (*function)(void *with), v
     tutti_cuda_leave(&scope);
     return status;
 }
-
-int tutti_cuda_write(struct tutti_stream *stream, uint32_t *word, uint32_t value)
-{
-    struct tutti_cuda_scope scope;
-    if (!tutti_cuda.StreamWriteValue32)
-        return TUTTI_ERR_UNAVAILABLE;
-    int status = tutti_cuda_enter_stream(stream, &scope);
-    if (status != TUTTI_OK)
-        return status;
-    CUresult result = tutti_cuda.StreamWriteValue32(stream->handle, (CUdeviceptr)word, value, 0);
-    status = result == CUDA_ERROR_NOT_SUPPORTED ? TUTTI_ERR_UNAVAILABLE
-                                                : tutti_cuda_check(result, "a store in stream order", scope.context);
-    tutti_cuda_leave(&scope);
-    return status;
-}

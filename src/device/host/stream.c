@@ -350,13 +350,6 @@ int tutti_host_fill(struct tutti_stream *stream, void *device, int byte, size_t 
     return status == TUTTI_OK ? tutti_host_submit(stream, &work) : status;
 }
 
-int tutti_host_write(struct tutti_stream *stream, uint32_t *word, uint32_t value)
-{
-    struct tutti_work work;
-    int status = tutti_work_write(&work, stream->gpu, word, value);
-    return status == TUTTI_OK ? tutti_host_submit(stream, &work) : status;
-}
-
 int tutti_host_call(struct tutti_stream *stream, void (*function)(void *with), void *with)
 {
     struct tutti_work work = {.kind = TUTTI_WORK_CALL, .function = function, .to = with};

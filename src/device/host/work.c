@@ -74,13 +74,6 @@ int tutti_work_fill(struct tutti_work *work, int gpu, void *device, int byte, si
     return tutti_work_reach(gpu, "fill", device, bytes, &work->to);
 }
 
-int tutti_work_write(struct tutti_work *work, int gpu, uint32_t *word, uint32_t value)
-{
-    work->kind = TUTTI_WORK_WRITE;
-    work->number = value;
-    return tutti_work_reach(gpu, "write", word, sizeof *word, &work->to);
-}
-
 /* Bytes of a channel that a launch may touch. */
 static size_t work_channel_bytes(const struct tutti_launch *launch, size_t bytes)
 {
@@ -212,6 +205,54 @@ int tutti_work_shmem(struct tutti_work *work, int gpu, const struct tutti_shmem_
     return status;
 }
 
+static int reach_match(int gpu, struct tutti_lane_match *match)
+{
+    void *at[4] = {match->own, match->far, match->from, match->to};
+    const size_t bytes[4] = {sizeof *match->own, sizeof *match->far, match->send ? match->bytes : 0,
+                             match->send ? match->bytes : 0};
+    for (int i = 0; i < 4; i++) {
+        const int status = tutti_work_reach(gpu, "matched message in stream order", at[i], bytes[i], &at[i]);
+        if (status != TUTTI_OK)
+            return status;
+    }
+    match->own = at[0];
+    match->far = at[1];
+    match->from = at[2];
+    match->to = at[3];
+    return TUTTI_OK;
+}
+
+int tutti_work_lane(struct tutti_work *work, int gpu, const struct tutti_lane_args *args)
+{
+    struct tutti_lane_args *made = &work->lane;
+    void *at;
+    int status = TUTTI_OK;
+    work->kind = TUTTI_WORK_LANE;
+    work->gpu = gpu;
+    work->blocks = args->blocks;
+    work->jitter = 0;
+    if (args->ranks > TUTTI_MAX_GPUS || args->awaited > TUTTI_LANE_AWAITED || args->matches > TUTTI_LANE_MATCHES ||
+        args->parts > TUTTI_LANE_PARTS || args->threads > TUTTI_LANE_THREADS || args->blocks == 0)
+        return TUTTI_ERR_ARGUMENT;
+    *made = *args;
+    made->in_turn = 1;
+    for (uint32_t r = 0; r < args->ranks && status == TUTTI_OK; r++) {
+        status = tutti_work_reach(gpu, "lanes of a rank", args->area[r], tutti_lane_area_bytes(args->ranks), &at);
+        made->area[r] = at;
+    }
+    for (uint32_t i = 0; i < args->parts && status == TUTTI_OK; i++) {
+        status = tutti_work_reach(gpu, "message in stream order", args->part[i].buffer, args->part[i].bytes, &at);
+        made->part[i].buffer = at;
+    }
+    if (status == TUTTI_OK && args->parts == 0 && (args->what == TUTTI_LANE_POST || args->what == TUTTI_LANE_DO)) {
+        status = tutti_work_reach(gpu, "message in stream order", args->buffer, args->bytes, &at);
+        made->buffer = at;
+    }
+    for (uint32_t i = 0; i < args->matches && status == TUTTI_OK; i++)
+        status = reach_match(gpu, &made->match[i]);
+    return status;
+}
+
 int tutti_work_meet(struct tutti_work *work, int gpu, const struct tutti_meet_args *args)
 {
     struct tutti_meet *made = &work->meet.meet;
@@ -339,9 +380,6 @@ int tutti_work_run(struct tutti_work *work)
     case TUTTI_WORK_FILL:
         if (work->bytes)
             memset(work->to, work->byte, work->bytes);
-        return TUTTI_OK;
-    case TUTTI_WORK_WRITE:
-        __atomic_store_n((uint32_t *)work->to, (uint32_t)work->number, __ATOMIC_RELEASE);
         return TUTTI_OK;
     case TUTTI_WORK_LAUNCH:
         run_blocks(work);

@@ -14,7 +14,6 @@ struct tutti_work {
     enum {
         TUTTI_WORK_COPY,
         TUTTI_WORK_FILL,
-        TUTTI_WORK_WRITE, /* `number` to the word `to` */
         TUTTI_WORK_LAUNCH,
         TUTTI_WORK_PACK,
         TUTTI_WORK_STAY, /* a packing kernel that stays */
@@ -29,7 +28,7 @@ struct tutti_work {
     struct tutti_host_turn turn;
     struct tutti_event *event; /* record, wait */
     unsigned long number;
-    void *to; /* copy, fill, write */
+    void *to; /* copy, fill */
     const void *from;
     size_t bytes;
     int byte;
@@ -58,12 +57,9 @@ struct tutti_work {
  * does, but in copies, memory that kernels of `gpu` do not reach (gpus.h). */
 int tutti_work_copy(struct tutti_work *work, void *to, const void *from, size_t bytes);
 int tutti_work_fill(struct tutti_work *work, int gpu, void *device, int byte, size_t bytes);
-int tutti_work_write(struct tutti_work *work, int gpu, uint32_t *word, uint32_t value);
 int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launch *launch);
 int tutti_work_shmem(struct tutti_work *work, int gpu, const struct tutti_shmem_args *args);
 int tutti_work_lane(struct tutti_work *work, int gpu, const struct tutti_lane_args *args);
-/* launch.lane_start() of the device. */
-int tutti_work_lane_start(int gpu, struct tutti_lane_start *to, const struct tutti_lane_start *start);
 int tutti_work_meet(struct tutti_work *work, int gpu, const struct tutti_meet_args *args);
 int tutti_work_pack(struct tutti_work *work, int gpu, const struct tutti_pack_launch *launch);
 /* The args of work that is never run. */

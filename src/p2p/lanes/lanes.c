@@ -29,7 +29,6 @@ static int lanes_prepare(struct tutti_lanes *lanes)
     if (!device->launch.lane || !device->event.create)
         return TUTTI_ERR_UNAVAILABLE;
     lanes->report = tutti_bounce_take(&tutti_bounce_pinned, -1, TUTTI_LANE_OPS * sizeof(struct tutti_lane_report));
-    tutti_lanes_announce_open(lanes);
     const int status = device->launch.prepare_lane ? device->launch.prepare_lane(lanes->team->gpu) : TUTTI_OK;
     return status == TUTTI_OK ? make_stream(lanes) : status;
 }

@@ -77,7 +77,7 @@ int tutti_lanes_flush_known(struct tutti_lanes *lanes, struct tutti_stream *stre
     }
     tutti_lanes_start_moves(lanes, &args, bytes, wanted);
     const int status = tutti_lanes_launch(lanes, stream, &args);
-    return status == TUTTI_OK && !lanes->forked ? tutti_lanes_fork(lanes, stream, captured, lanes->announced) : status;
+    return status == TUTTI_OK && !lanes->forked ? tutti_lanes_fork(lanes, stream, captured) : status;
 }
 
 /* 1 if these are the operations that wait. */

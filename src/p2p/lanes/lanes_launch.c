@@ -25,7 +25,6 @@ void tutti_lanes_fill(const struct tutti_lanes *lanes, struct tutti_lane_args *a
         .timeout_ns = (uint64_t)tutti_settings()->timeout_seconds * 1000000000u,
         .host_wait = tutti_team_host_wait,
         .host_wait_with = lanes->team,
-        .starts = lanes->starts ? lanes->starts->memory : NULL,
     };
     memcpy(args->area, lanes->area.device, sizeof args->area);
 }
@@ -71,16 +70,12 @@ int tutti_lanes_launch(struct tutti_lanes *lanes, struct tutti_stream *stream, c
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(lanes->team, status);
 }
 
-int tutti_lanes_fork(struct tutti_lanes *lanes, struct tutti_stream *stream, int captured, uint32_t first)
+int tutti_lanes_fork(struct tutti_lanes *lanes, struct tutti_stream *stream, int captured)
 {
     const struct tutti_device *device = lanes->team->device;
     struct tutti_lane_args args;
     tutti_lanes_fill(lanes, &args);
     args.what = captured ? TUTTI_LANE_BESIDE_GRAPH : TUTTI_LANE_BESIDE;
-    if (!captured && args.starts) {
-        tutti_lanes_announce_launch(lanes, first);
-        args.launch = lanes->launched;
-    }
     int status = device->event.record(lanes->fork, stream);
     if (status == TUTTI_OK)
         status = device->event.wait(lanes->beside.stream, lanes->fork);

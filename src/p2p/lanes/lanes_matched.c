@@ -33,22 +33,6 @@ int tutti_lanes_open_alone(struct tutti_team *team, int gpu, struct tutti_lanes 
     return tutti_lanes_open(team, out, why);
 }
 
-/* All of them without a launch. */
-static int matched_unlaunched(struct tutti_lanes *lanes, struct tutti_stream *stream, int n,
-                              const struct tutti_lane_match matches[], const int ops[])
-{
-    struct tutti_lane_start starts[TUTTI_LANE_AWAITED];
-    if (n > TUTTI_LANE_AWAITED)
-        return TUTTI_ERR_UNAVAILABLE;
-    for (int i = 0; i < n; i++) {
-        starts[i] = (struct tutti_lane_start){.message = matches[i], .matched = 1};
-        starts[i].message.op = (uint32_t)ops[i];
-        lanes->lane[ops[i]] = 0;
-        lanes->bytes[ops[i]] = matches[i].send ? matches[i].bytes : 0;
-    }
-    return tutti_lanes_announce(lanes, stream, n, starts);
-}
-
 /* Up to TUTTI_LANE_MATCHES of them in one launch. */
 static int lanes_post(struct tutti_lanes *lanes, struct tutti_stream *stream, int n,
                       const struct tutti_lane_match matches[], const int ops[])
@@ -89,12 +73,9 @@ int tutti_lanes_start_matched(struct tutti_lanes *lanes, struct tutti_stream *st
         return TUTTI_ERR_UNAVAILABLE;
     }
     lanes->captured += captured ? n : 0;
-    if (!captured && (status = matched_unlaunched(lanes, stream, n, matches, ops)) != TUTTI_ERR_UNAVAILABLE)
-        return status;
-    status = TUTTI_OK;
     for (int at = 0; at < n && status == TUTTI_OK; at += TUTTI_LANE_MATCHES) {
         const int some = n - at < TUTTI_LANE_MATCHES ? n - at : TUTTI_LANE_MATCHES;
         status = lanes_post(lanes, stream, some, matches + at, ops + at);
     }
-    return status == TUTTI_OK && sends && !lanes->forked ? tutti_lanes_fork(lanes, stream, captured, lanes->announced) : status;
+    return status == TUTTI_OK && sends && !lanes->forked ? tutti_lanes_fork(lanes, stream, captured) : status;
 }

@@ -23,10 +23,6 @@ struct tutti_lanes {
     struct tutti_lanes_scratch *scratch; /* all of them */
     const struct tutti_plan **plan;      /* that are held */
     size_t plans;
-    struct tutti_bounce *starts;                  /* struct tutti_lane_starts; NULL: each start has a launch */
-    uint32_t announced, launched;                 /* as there */
-    int beside_since_wait;                        /* 1: a launch beside the stream was made behind the last wait */
-    uint64_t is_announced[TUTTI_LANE_EAGER / 64]; /* bit o: operation o was started without a launch */
     struct tutti_bounce *report; /* of each operation, written by launches; NULL: no memory */
     struct tutti_lanes_kept {
         void (*drop)(void *memory);
@@ -83,19 +79,7 @@ int tutti_lanes_gather(struct tutti_lanes *lanes, const struct tutti_lane_args *
 int tutti_lanes_group(struct tutti_lanes *lanes, struct tutti_stream *stream, int n, const int ops[], int reports,
                       int *status);
 
-/* lanes_announce.c. Local. Memory for starts without a launch, where the device has what they need. */
-void tutti_lanes_announce_open(struct tutti_lanes *lanes);
-/* Starts messages without a launch: kernels post them when the stream has got here. starts[i].message.op: an operation
- * that is taken. TUTTI_ERR_UNAVAILABLE: they need a launch. */
-int tutti_lanes_announce(struct tutti_lanes *lanes, struct tutti_stream *stream, int n,
-                         const struct tutti_lane_start starts[]);
-/* 1 if this operation was started so; it is waited for now. */
-int tutti_lanes_announced_end(struct tutti_lanes *lanes, int op);
-
-/* The next launch beside the stream posts starts from number `first` on. */
-void tutti_lanes_announce_launch(struct tutti_lanes *lanes, uint32_t first);
-
-/* A launch beside the stream, behind what the stream holds. first: see tutti_lanes_announce_launch(). */
-int tutti_lanes_fork(struct tutti_lanes *lanes, struct tutti_stream *stream, int captured, uint32_t first);
+/* A launch beside the stream, behind what the stream holds. */
+int tutti_lanes_fork(struct tutti_lanes *lanes, struct tutti_stream *stream, int captured);
 
 #endif

@@ -135,16 +135,6 @@ static int join_beside(struct tutti_lanes *lanes, struct tutti_stream *stream)
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(lanes->team, status);
 }
 
-static int put_unlaunched(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_args *args)
-{
-    struct tutti_lane_start start = {
-        .message = {.op = args->op, .send = args->send, .peer = args->peer, .from = args->buffer, .bytes = args->bytes},
-        .lane = args->lane,
-        .any = args->any};
-    memcpy(start.accepts, args->accepts, sizeof start.accepts);
-    return tutti_lanes_announce(lanes, stream, 1, &start);
-}
-
 int tutti_lanes_start(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_message *message,
                       int *op, const char **why)
 {
@@ -174,11 +164,9 @@ int tutti_lanes_start(struct tutti_lanes *lanes, struct tutti_stream *stream, co
         lanes->captured -= captured;
         return status;
     }
-    if (!captured && (status = put_unlaunched(lanes, stream, &args)) != TUTTI_ERR_UNAVAILABLE)
-        return status;
     tutti_lanes_start_moves(lanes, &args, args.bytes, tutti_lanes_blocks(args.bytes, (int)args.lane));
     status = tutti_lanes_launch(lanes, stream, &args);
-    return status == TUTTI_OK && !lanes->forked ? tutti_lanes_fork(lanes, stream, captured, lanes->announced) : status;
+    return status == TUTTI_OK && !lanes->forked ? tutti_lanes_fork(lanes, stream, captured) : status;
 }
 
 int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int captured, int n, const int ops[],
@@ -202,7 +190,6 @@ int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int
         args.reports = reports ? lanes->report->memory : NULL;
         for (int i = at; i < n && i < at + TUTTI_LANE_AWAITED; i++) {
             args.await[args.awaited++] = (uint16_t)ops[i];
-            args.announced += (uint32_t)tutti_lanes_announced_end(lanes, ops[i]);
             wanted += tutti_lanes_blocks(lanes->bytes[ops[i]], lanes->lane[ops[i]]);
         }
         args.blocks = tutti_lanes_blocks_most(lanes, wanted);
@@ -213,10 +200,9 @@ int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int
         return status;
     for (int i = 0; i < n; i++)
         tutti_lanes_give_op(lanes, ops[i]);
-    lanes->beside_since_wait &= captured;
     lanes->captured -= captured ? n : 0;
     if (!lanes->forked)
         return TUTTI_OK;
     status = join_beside(lanes, stream);
-    return status == TUTTI_OK && lanes->captured > 0 ? tutti_lanes_fork(lanes, stream, captured, lanes->announced) : status;
+    return status == TUTTI_OK && lanes->captured > 0 ? tutti_lanes_fork(lanes, stream, captured) : status;
 }

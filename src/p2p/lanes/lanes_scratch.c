@@ -117,6 +117,4 @@ void tutti_lanes_scratch_close(struct tutti_lanes *lanes, int alive)
     free(lanes->kept);
     if (alive)
         tutti_bounce_give(lanes->report);
-    if (alive)
-        tutti_bounce_give(lanes->starts);
 }
