@@ -14,6 +14,7 @@
 
 enum {
     FIRST_NS = 10000000, /* the first team, with its kernels */
+    LOADED_NS = 2000000, /* of that, its kernels */
     BEGIN_PART = 4       /* so much of it lost: what is done in the background begins */
 };
 
@@ -83,7 +84,7 @@ int tutti_opening_first_waits(const struct tutti_device *device, int gpu, int ty
         return 1;
     const int ready = !device->gpu.ready || device->gpu.ready();
     const enum tutti_opening_loading kernels = tutti_opening_load(device, gpu, type, op);
-    return !ready || kernels == TUTTI_LOAD_RUNS || (kernels != TUTTI_LOAD_DONE && lost < FIRST_NS);
+    return !ready || kernels == TUTTI_LOAD_RUNS || lost < FIRST_NS - (kernels == TUTTI_LOAD_DONE ? LOADED_NS : 0);
 }
 
 static int load_has_ended(void *nothing)
