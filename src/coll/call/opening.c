@@ -7,28 +7,11 @@
 #include "core/settings.h"
 
 /* What a staged call loses: two copies and the waits for them, and the bytes. What opening a team takes, one that gets
- * the channel of an earlier team of all its ranks, and an image of kernels. */
-enum {
-    LOST_NS = 25000,
-    LOST_BYTES = 2,
-    TEAM_NS = 2000000,
-    AGAIN_NS = 800000,
-    KERNELS_NS = 8000000,
-    FIRST_NS = TEAM_NS + KERNELS_NS, /* the first team of a process */
-    READY_PART = 4 /* so much of it lost: what the device does in the background before teams open begins */
-};
+ * the channel of an earlier team of all its ranks, and an image of kernels. What the first team of a process takes:
+ * opening_first.c. */
+enum { LOST_NS = 25000, LOST_BYTES = 2, TEAM_NS = 1500000, AGAIN_NS = 500000, KERNELS_NS = 8000000 };
 static atomic_int opened;         /* 1: a team of the process has been opened on a GPU */
 static _Atomic uint64_t lost_all; /* ns that calls of all communicators have lost before */
-
-/* A kernel of the image that the call needs: one image has all that move data. */
-static int opening_kernel(int type, int op)
-{
-    const int moves = type == TUTTI_MOVES_TYPE && op == TUTTI_MOVES_OP;
-    int kernel = 0;
-    while (kernel < TUTTI_KERNELS - 1 && tutti_kernel_moves(kernel) != moves)
-        kernel++;
-    return kernel;
-}
 
 /* ns that this rank would have to spend before the call's kernels can be launched; 0: nothing, or the device is quick.
  */
@@ -39,7 +22,8 @@ static uint64_t opening_takes(const struct tutti_team *team, int gpu, int type, 
         return 0;
     if (team->state == TUTTI_TEAM_CLOSED)
         return tutti_team_opens_soon(team, gpu) ? AGAIN_NS : TEAM_NS;
-    return device->launch.lacks && team->leader && device->launch.lacks(team->gpu, opening_kernel(type, op), type, op)
+    return device->launch.lacks && team->leader &&
+                   device->launch.lacks(team->gpu, tutti_opening_kernel(type, op), type, op)
                ? KERNELS_NS
                : 0;
 }
@@ -61,17 +45,18 @@ int tutti_opening_keeps_order(const struct tutti_team *team, const struct tutti_
            (team->size > 2 && rounds[call->type] && (call->op == TUTTI_OP_SUM || call->op == TUTTI_OP_PROD));
 }
 
-/* 1: the process has no team yet, and its calls have not lost what the first one takes beyond its communicator's part,
- * or the device is not ready for it. The calls of all communicators count: each may have few. */
-static int opening_is_early(const struct tutti_team *team, uint64_t lost)
+/* 1: the process has no team yet, and its calls have not lost what the first one takes, or the device still makes
+ * ready for it in the background. The calls of all communicators count: each may have few. */
+static int opening_is_early(const struct tutti_team *team, const struct tutti_call *call, int type, int op,
+                            uint64_t lost)
 {
     const struct tutti_device *device = tutti_device();
     if (team->state != TUTTI_TEAM_CLOSED)
         return 0;
-    uint64_t all = FIRST_NS;
-    if (!atomic_load_explicit(&opened, memory_order_relaxed))
-        all = atomic_fetch_add_explicit(&lost_all, lost, memory_order_relaxed) + lost;
-    return (all >= FIRST_NS / READY_PART && device->gpu.ready && !device->gpu.ready()) || all < FIRST_NS;
+    if (atomic_load_explicit(&opened, memory_order_relaxed))
+        return device->gpu.ready && !device->gpu.ready();
+    const uint64_t all = atomic_fetch_add_explicit(&lost_all, lost, memory_order_relaxed) + lost;
+    return tutti_opening_first_waits(device, call->gpu, type, op, all);
 }
 
 int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, int type, int op, uint64_t bytes)
@@ -85,7 +70,7 @@ int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, 
     if (takes == 0)
         return 0;
     const uint64_t lost = LOST_NS + bytes / LOST_BYTES;
-    const int early = !set && opening_is_early(team, lost);
+    const int early = !set && opening_is_early(team, call, type, op, lost);
     state->lost_ns += lost;
     if (state->lost_ns < (set ? set : takes) || early) {
         tutti_why_set(TUTTI_REASON_FIRST_CALLS);

@@ -16,6 +16,16 @@ int tutti_opening_keeps_order(const struct tutti_team *team, const struct tutti_
 /* Local, before the arrival at a call of `bytes` bytes of device memory, whose kernels are those of the pair. 1: this
  * rank leaves the call to the MPI, and the reason is set. */
 int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, int type, int op, uint64_t bytes);
+/* Local. A kernel of the image that calls of the pair need: one image has all that move data. */
+int tutti_opening_kernel(int type, int op);
+/* Local, any thread: the state of the image of the pair's kernels on `gpu` (-1: not known). The first call of the
+ * process for which the device loads images begins to load it on a thread beside, once; NONE for other images. */
+enum tutti_opening_loading { TUTTI_LOAD_NONE, TUTTI_LOAD_RUNS, TUTTI_LOAD_DONE, TUTTI_LOAD_FAILED };
+enum tutti_opening_loading tutti_opening_load(const struct tutti_device *device, int gpu, int type, int op);
+/* Local, any thread: 1 if the first team of the process does not pay yet, of whose calls, on `gpu`, the kernels are
+ * those of the pair. lost: ns that all calls so far have lost. From a quarter of the price on, kernels and what the
+ * device needs are made ready in the background; the kernels are no part of the price once they are loaded. */
+int tutti_opening_first_waits(const struct tutti_device *device, int gpu, int type, int op, uint64_t lost);
 /* Local: a team of the process has been opened. */
 void tutti_opening_done(struct tutti_team *team);
 

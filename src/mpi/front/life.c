@@ -284,6 +284,7 @@ void tutti_life_shut(int all, int last)
     tutti_queues_close(tutti_door.device && tutti_door.device->active());
     tutti_partitioned_close();
     tutti_endpoints_close(tutti_door.device && tutti_door.device->active());
+    tutti_opening_load_end();
     tutti_comms_close();
     tutti_fibers_end();
     if (tutti_door.node)

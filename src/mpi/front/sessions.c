@@ -219,7 +219,7 @@ int tutti_door_MPI_Comm_create_from_group(MPI_Group group, const char *stringtag
                                           MPI_Errhandler errhandler, MPI_Comm *newcomm)
 {
     const int code = tutti_next.MPI_Comm_create_from_group(group, stringtag, info, errhandler, newcomm);
-    if (code != MPI_SUCCESS || tutti_inside || *newcomm == tutti_handles.no_comm)
+    if (code != MPI_SUCCESS || tutti_inside || !newcomm || *newcomm == tutti_handles.no_comm)
         return code;
     TUTTI_INSIDE();
     pthread_mutex_lock(&lock);

@@ -374,6 +374,35 @@ static void alone(void)
     end(&session);
 }
 
+static int handled;
+
+static void handle(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    (void)code;
+    handled++;
+}
+
+/* Without a place for the communicator the MPI calls the error handler, and may then return MPI_SUCCESS. */
+static void nowhere(void)
+{
+    MPI_Session session = begin(NULL);
+    MPI_Group group;
+    MPI_Comm comm;
+    MPI_Errhandler handler;
+    CHECK(MPI_Comm_create_errhandler(handle, &handler) == MPI_SUCCESS, "MPI_Comm_create_errhandler");
+    CHECK(MPI_Group_from_session_pset(session, "mpi://WORLD", &group) == MPI_SUCCESS, "MPI_Group_from_session_pset");
+    MPI_Comm_create_from_group(group, "nowhere", MPI_INFO_NULL, handler, NULL);
+    CHECK(handled == 1, "the error handler was called %d times", handled);
+    CHECK(MPI_Comm_create_from_group(group, "somewhere", MPI_INFO_NULL, handler, &comm) == MPI_SUCCESS,
+          "MPI_Comm_create_from_group");
+    MPI_Group_free(&group);
+    MPI_Errhandler_free(&handler);
+    use(comm, "after a call that could not return one");
+    MPI_Comm_free(&comm);
+    end(&session);
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "one";
@@ -398,6 +427,8 @@ int main(int argc, char **argv)
         beside();
     else if (strcmp(mode, "before") == 0)
         before();
+    else if (strcmp(mode, "nowhere") == 0)
+        nowhere();
     else if (strcmp(mode, "alone") == 0)
         alone();
     for (int i = 0; i < 3 && strcmp(mode, "again") == 0; i++) {

@@ -1,0 +1,99 @@
+/* What the first team of a process takes. The image of its kernels is loaded once, on another thread, from a quarter of
+ * the price on, while calls go on; what it has loaded is known for all kernels of that image and GPU alone. Calls wait
+ * while it loads, also beyond the price, and pay less once it is loaded; without it they pay the whole price. The end
+ * waits for the thread. */
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+
+#include "coll/call/opening.h"
+#include "core/status.h"
+#include "support/check.h"
+
+static sem_t begun, may_end;
+static atomic_int loads, elsewhere, ended;
+static uint32_t loaded_kernels;
+static pthread_t caller;
+
+static int fake_prepare(int gpu, uint32_t kernels, int type, int op)
+{
+    CHECK(gpu == 3 && type == TUTTI_MOVES_TYPE && op == TUTTI_MOVES_OP, "GPU %d, type %d, op %d", gpu, type, op);
+    loaded_kernels = kernels;
+    atomic_fetch_add(&loads, 1);
+    atomic_store(&elsewhere, !pthread_equal(pthread_self(), caller));
+    sem_post(&begun);
+    sem_wait(&may_end);
+    atomic_store(&ended, 1);
+    return TUTTI_OK;
+}
+
+enum { PRICE = 10000000, KERNELS = 2000000 };
+static int is_ready = 1;
+
+static int fake_ready(void)
+{
+    return is_ready;
+}
+
+static const struct tutti_device quick = {.name = "quick", .gpu = {.ready = fake_ready}},
+                                 fake = {.name = "fake", .launch = {.prepare = fake_prepare}};
+
+static void *let_it_end(void *nothing)
+{
+    (void)nothing;
+    sem_post(&may_end);
+    return NULL;
+}
+
+static int moves_on(int gpu)
+{
+    return (int)tutti_opening_load(&fake, gpu, TUTTI_MOVES_TYPE, TUTTI_MOVES_OP);
+}
+
+static int waits_on(const struct tutti_device *device, int gpu, uint64_t lost)
+{
+    return tutti_opening_first_waits(device, gpu, TUTTI_MOVES_TYPE, TUTTI_MOVES_OP, lost);
+}
+
+int main(void)
+{
+    pthread_t other;
+    uint32_t moves = 0;
+    caller = pthread_self();
+    sem_init(&begun, 0, 0);
+    sem_init(&may_end, 0, 0);
+    for (int kernel = 0; kernel < TUTTI_KERNELS; kernel++)
+        moves |= (uint32_t)tutti_kernel_moves(kernel) << kernel;
+    CHECK(tutti_kernel_moves(tutti_opening_kernel(TUTTI_MOVES_TYPE, TUTTI_MOVES_OP)) &&
+              !tutti_kernel_moves(tutti_opening_kernel(TUTTI_TYPE_F32, TUTTI_OP_SUM)),
+          "a kernel of the other image");
+
+    tutti_opening_load_end(); /* nothing is loaded */
+    CHECK(tutti_opening_load(&quick, 3, TUTTI_MOVES_TYPE, TUTTI_MOVES_OP) == TUTTI_LOAD_NONE,
+          "a device without images");
+    CHECK(moves_on(-1) == TUTTI_LOAD_NONE && atomic_load(&loads) == 0, "a GPU that is not known");
+
+    CHECK(waits_on(&quick, 3, PRICE - 1) && !waits_on(&quick, 3, PRICE), "a device without images: the whole price");
+    is_ready = 0;
+    CHECK(waits_on(&quick, 3, 2 * PRICE), "the device is not ready");
+    is_ready = 1;
+    CHECK(waits_on(&fake, 3, PRICE / 4 - 1) && atomic_load(&loads) == 0, "it is begun before a quarter is lost");
+    CHECK(waits_on(&fake, 3, PRICE / 4) && moves_on(3) == TUTTI_LOAD_RUNS, "it is not begun at a quarter");
+    sem_wait(&begun);
+    CHECK(atomic_load(&elsewhere) && loaded_kernels == moves, "kernels %#x, not %#x", loaded_kernels, moves);
+    for (int call = 0; call < 100; call++)
+        CHECK(moves_on(3) == TUTTI_LOAD_RUNS, "call %d", call);
+    CHECK(waits_on(&fake, 3, 2 * PRICE), "a call opens the team while kernels are loaded");
+    CHECK(moves_on(2) == TUTTI_LOAD_NONE && waits_on(&fake, 2, PRICE - 1) && !waits_on(&fake, 2, PRICE), "another GPU");
+    CHECK(tutti_opening_load(&fake, 3, TUTTI_TYPE_F32, TUTTI_OP_SUM) == TUTTI_LOAD_NONE, "another image");
+
+    CHECK(pthread_create(&other, NULL, let_it_end, NULL) == 0, "no thread");
+    tutti_opening_load_end();
+    CHECK(atomic_load(&ended), "the end does not wait for the thread");
+    pthread_join(other, NULL);
+    CHECK(moves_on(3) == TUTTI_LOAD_DONE && moves_on(2) == TUTTI_LOAD_NONE && atomic_load(&loads) == 1,
+          "%d loads, state %d", atomic_load(&loads), moves_on(3));
+    CHECK(!waits_on(&fake, 3, PRICE - KERNELS) && waits_on(&fake, 3, PRICE - KERNELS - 1),
+          "the kernels are paid for twice");
+    return check_failed() ? 1 : 0;
+}
