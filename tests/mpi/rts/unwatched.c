@@ -12,7 +12,7 @@
 
 enum { RECEIVES = 1100, LEAST = 512, MOST = 2048, DEVICE = 80 };
 enum { MEET = RECEIVES + 1, LEFT, FREED, GONE, TYPED, IDLE, ACTIVE, COMPLETE, GIVEN, WORD, ODD };
-enum { TRIES = 100000000, FEW = 64 };
+enum { TRIES = 100000000, FEW = 64, FEW_BYTES = 3, UNTOUCHED = 90 };
 
 static struct kit_buffer mine;
 static char *room;
@@ -127,7 +127,7 @@ static void odd_send(void)
     send(TYPED, 1, odd.comm);
     send(ACTIVE, 1, odd.comm);
     send(COMPLETE, 1, odd.comm);
-    send(IDLE, 1, odd.comm);
+    MPI_Send(kit_put(&mine, 0, contents(IDLE), FEW_BYTES), FEW_BYTES, MPI_BYTE, 1, IDLE, odd.comm);
     send(FREED, 1, odd.comm);
     MPI_Comm_free(&odd.gone);
     MPI_Send(NULL, 0, MPI_BYTE, 1, WORD, odd.comm);
@@ -235,11 +235,16 @@ static void odd_await(int i, MPI_Request *request)
 /* One that was active, one that was complete with a message of host memory, one that was not active. */
 static void odd_complete_persistent(void)
 {
+    int wrong = 0;
     odd_await(COMPLETE, &odd.complete);
     MPI_Start(&odd.complete);
+    memset(odd.data[IDLE - LEFT], UNTOUCHED, MOST);
     MPI_Start(&odd.idle);
     odd_await(ACTIVE, &odd.active);
-    odd_await(IDLE, &odd.idle);
+    MPI_Wait(&odd.idle, MPI_STATUS_IGNORE);
+    for (int b = 0; b < bytes_of(IDLE); b++)
+        wrong += odd.data[IDLE - LEFT][b] != (b < FEW_BYTES ? contents(IDLE)[b] : UNTOUCHED);
+    CHECK(wrong == 0, "a short message for a persistent receive: %d bytes are wrong", wrong);
     odd_await(COMPLETE, &odd.complete);
     MPI_Request_free(&odd.idle);
     MPI_Request_free(&odd.active);
