@@ -5,6 +5,7 @@
 
 #include "bench/access/access.h"
 #include "bench/hand/hand.h"
+#include "bench/host/host.h"
 #include "bench/messages/exchange.h"
 #include "bench/pack/pack.h"
 #include "bench/partitioned/part.h"
@@ -230,6 +231,21 @@ static void run_overhead(void)
     bench_overhead(&plan);
 }
 
+static unsigned host_groups;
+static int host_call;
+
+static void read_host(void)
+{
+    plan.seconds = strtod(text_of("seconds"), NULL);
+    host_groups = (unsigned)value_of("groups");
+    host_call = (int)value_of("call");
+}
+
+static void run_host(void)
+{
+    bench_host(&plan, host_groups, host_call);
+}
+
 static unsigned sections;
 static const char *tune_folder;
 
@@ -263,6 +279,7 @@ static const struct {
     {BENCH_DOES_ACCESS, read_access, run_access},
     {BENCH_DOES_PARTITIONED, read_part, run_part},
     {BENCH_DOES_OVERHEAD, read_calls, run_overhead},
+    {BENCH_DOES_HOST, read_host, run_host},
     {BENCH_DOES_TUNE, read_tune, run_tune},
 };
 enum { BENCHES = sizeof benches / sizeof benches[0] };

@@ -8,6 +8,7 @@
 #define BENCH_DOES_HALO        "halo"
 #define BENCH_DOES_PINGPONG    "pingpong"
 #define BENCH_DOES_OVERHEAD    "overhead"
+#define BENCH_DOES_HOST        "host"
 #define BENCH_DOES_TUNE        "tune"
 #define BENCH_DOES_SHMEM       "shmem"
 #define BENCH_DOES_HAND        "never-slower"

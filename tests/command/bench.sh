@@ -123,6 +123,13 @@ said=$("$tutti" bench overhead -n 2 --mpi "$mpi" -i 2000 -x 100 --pairs 2 2>&1)
 holds "$said" '^2 +[0-9.]+ +[0-9.]+ +[0-9.]+$' "overhead: second pair"
 told=0 quotients "$said" '^[12] ' "overhead, in units of the time without" 3/2=4
 holds "$said" '^# Median of the ratios: [0-9.]+ \([-+][0-9.]+ %\), from [0-9.]+ to [0-9.]+$' "overhead"
+said=$("$tutti" bench host -n 2 --mpi "$mpi" --calls all --pairs 1 --seconds 0.001 2>&1)
+for call in rank comm_dup startall_1k isend_vector iallgather put_flush file_read_at; do
+    holds "$said" "^$call +[0-9.]+ +[0-9.]+ +[0-9.]+\$" "host: $call"
+done
+said=$("$tutti" bench host -n 2 --mpi "$mpi" --calls isend_1k --pairs 1 --seconds 0.001 2>&1)
+holds "$said" '^isend_1k +[0-9.]+ +[0-9.]+ +[0-9.]+$' "host: one call"
+lacks "$said" '^sendrecv' "host: one call alone"
 # Ranks from which nothing is heard are ended.
 expect 1 "have not said a word for 1 seconds" "$tutti" bench overhead -n 1 --mpi "$mpi" -i 1000000000 --timeout 1
 [ -z "$short" ] || finish

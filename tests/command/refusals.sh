@@ -54,7 +54,7 @@ expect 125 "no range of bytes '8k-'" env TUTTI_RULES="allreduce: 8k-@oneshot" "$
 expect 2 "no collective 'alreduce'" env TUTTI_RULES="alreduce: *@oneshot" "$tutti" bench allreduce
 
 expect 2 "did you mean allreduce?" "$tutti" bench alreduce
-expect 2 "there are allreduce, reduce, reduce_scatter, reduce_scatter_block, scan, exscan, latency, bw, bibw, mbw_mr, bcast, gather, scatter, allgather, alltoall, alltoallv, neighbor_alltoall, file_write, file_read, put, get, accumulate, pack, halo, pingpong, shmem, never-slower, partitioned, overhead" "$tutti" bench sort
+expect 2 "there are allreduce, reduce, reduce_scatter, reduce_scatter_block, scan, exscan, latency, bw, bibw, mbw_mr, bcast, gather, scatter, allgather, alltoall, alltoallv, neighbor_alltoall, file_write, file_read, put, get, accumulate, pack, halo, pingpong, shmem, never-slower, partitioned, overhead, host" "$tutti" bench xylophone
 expect 2 "did you mean reduce_scatter?" "$tutti" bench reduce-scatter
 expect 2 "--order graph needs CUDA" "$tutti" bench allreduce --order graph
 expect 2 "--order gaph is not known: did you mean graph?" "$tutti" bench allreduce --order gaph
@@ -95,6 +95,7 @@ checks=$((checks + 1))
 expect 2 "leaves no device memory to measure" "$tutti" bench allreduce --device none
 expect 2 "'more' is not understood" "$tutti" bench allreduce more
 expect 2 "--limit x is not valid" "$tutti" bench overhead --limit x
+expect 2 "--calls isend_2k is not known" "$tutti" bench host --calls isend_2k
 expect 2 "there is no option --op" "$tutti" bench overhead --op sum
 expect 2 "info takes no argument" "$tutti" info all
 finish

@@ -20,7 +20,7 @@ static const struct bench *const benches[] = {
 #include "bench/words/accesses.def"
 #undef ACCESS
     &bench_pack,      &bench_halo,        &bench_pingpong,       &bench_shmem,
-    &bench_hand,      &bench_partitioned, &bench_overhead,
+    &bench_hand,      &bench_partitioned, &bench_overhead,       &bench_host,
 };
 enum { BENCHES = sizeof benches / sizeof benches[0] };
 

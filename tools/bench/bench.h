@@ -105,7 +105,7 @@ struct bench {
 #endif
 extern const struct bench bench_allreduce, bench_reduce, bench_reduce_scatter, bench_reduce_scatter_block, bench_scan,
     bench_exscan, bench_pack, bench_halo, bench_pingpong, bench_shmem, bench_hand, bench_partitioned, bench_overhead,
-    bench_transfers[], bench_accesses[]; /* in the order of bench/words/transfers.def, accesses.def */
+    bench_host, bench_transfers[], bench_accesses[]; /* in the order of bench/words/transfers.def, accesses.def */
 
 /* Runs it: reads the options, starts the ranks, shows and writes what they measure. argv[0]: the benchmark's name with
  * its command. The exit status. */

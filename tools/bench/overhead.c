@@ -1,11 +1,13 @@
-/* tutti bench overhead: pairs of runs of a host-only program, with the library in front and without. */
+/* tutti bench overhead and tutti bench host: pairs of runs of a host-only program, with the library in front and
+ * without: many small calls that are timed as one, or calls of many kinds. */
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/words/host.h"
 #include "tools/bench/bench.h"
 
-enum { KEY_PAIRS = BENCH_KEY_OWN, KEY_LIMIT };
+enum { KEY_PAIRS = BENCH_KEY_OWN, KEY_LIMIT, KEY_CALLS };
 
 static struct bench_options options;
 
@@ -131,4 +133,141 @@ const struct bench bench_overhead = {
     .options = &options,
     .begin = overhead_begin,
     .run = overhead_run,
+};
+
+/* ---- tutti bench host ---- */
+
+static struct bench_options host_options;
+static unsigned host_groups; /* mask of enum host_group */
+static int host_call;        /* the only call; negative: all of the groups */
+
+static const struct argp_option host_own[] = {
+    {"calls", KEY_CALLS, "LIST", 0,
+     "Groups of calls, with commas: all, local, communicators, requests, messages, collectives, windows, files (all "
+     "but the last two), or the name of one call",
+     2},
+    {"pairs", KEY_PAIRS, "N", 0, "Pairs of runs, one with the library in front and one without (3)", 2},
+    {.name = NULL},
+};
+
+static const struct {
+    const char *name;
+    enum host_group group;
+} calls[HOST_CALLS] = {
+#define HOST_CALL(id, group, name) {name, HOST_##group},
+#include "bench/words/host_calls.def"
+#undef HOST_CALL
+};
+static const char *const groups[HOST_GROUPS] = {HOST_GROUP_NAMES};
+
+static void take_calls(const char *text)
+{
+    const char *names[HOST_GROUPS + HOST_CALLS];
+    for (int g = 0; g < HOST_GROUPS; g++)
+        names[g] = groups[g];
+    for (int c = 0; c < HOST_CALLS; c++)
+        names[HOST_GROUPS + c] = calls[c].name;
+    host_call = -1;
+    if (strcmp(text, "all") == 0 || strchr(text, ',')) {
+        host_groups = bench_some_of("--calls", text, groups, HOST_GROUPS);
+        return;
+    }
+    const int found = tool_one_of("--calls", text, names, HOST_GROUPS + HOST_CALLS);
+    host_groups = found < HOST_GROUPS ? 1u << found : 1u << calls[found - HOST_GROUPS].group;
+    host_call = found - HOST_GROUPS;
+}
+
+static int host_take(int key, char *argument)
+{
+    switch (key) {
+    case KEY_PAIRS:
+        host_options.pairs = (int)tool_number("--pairs", argument, 1, 1000);
+        break;
+    case KEY_CALLS:
+        take_calls(argument);
+        break;
+    default:
+        return 0;
+    }
+    return 1;
+}
+
+/* The least microseconds of each call. */
+static struct least {
+    double us[2][HOST_CALLS]; /* by whether the library is in front; 0: not measured */
+} least;
+struct host_run {
+    int preload, wrong; /* wrong: the library was not where it should be */
+};
+
+static void host_record(void *with, char *text)
+{
+    struct host_run *run = with;
+    int call, preloaded;
+    double us;
+    if (sscanf(text, "host %d %lf %d", &call, &us, &preloaded) != 3 || call < 0 || call >= HOST_CALLS)
+        return;
+    run->wrong |= preloaded != run->preload;
+    double *at = &least.us[run->preload][call];
+    *at = *at == 0 || us < *at ? us : *at;
+}
+
+/* The exit status of the command on a failure. */
+static int run_host(const struct bench_place *place, int preload)
+{
+    char seconds[48], mask[48], call[48], name[] = BENCH_DOES_HOST, *arguments[] = {name, seconds, mask, call, NULL};
+    snprintf(seconds, sizeof seconds, "seconds=%g", host_options.seconds);
+    snprintf(mask, sizeof mask, "groups=%u", host_groups);
+    snprintf(call, sizeof call, "call=%d", host_call);
+    struct host_run run = {.preload = preload};
+    const int status = bench_start(&host_options, place, arguments, preload, host_record, &run);
+    if (status == 0 && run.wrong)
+        fprintf(stderr, "tutti: the library was %s in front of the MPI\n", preload ? "not" : "still");
+    return status != 0 ? status : run.wrong;
+}
+
+static void host_begin(const struct bench *bench)
+{
+    (void)bench;
+    host_options.pairs = 3;
+    host_options.seconds = 0.02;
+    host_groups = (1u << HOST_WINDOWS) - 1;
+    host_call = -1;
+}
+
+static void print_host(const struct bench_place *place)
+{
+    printf("# Calls on host memory: %d ranks, %s %s, the least of %d runs each\n", host_options.ranks,
+           tool_family_title(place->mpi->family), place->mpi->version, host_options.pairs);
+    printf("%-22s %14s %14s %10s\n", "# Call", "without, us", "with, us", "ratio");
+    for (int c = 0; c < HOST_CALLS; c++) {
+        if (least.us[0][c] > 0 && least.us[1][c] > 0)
+            printf("%-22s %14.4f %14.4f %10.2f\n", calls[c].name, least.us[0][c], least.us[1][c],
+                   least.us[1][c] / least.us[0][c]);
+    }
+}
+
+static int host_run(const struct bench_place *place)
+{
+    /* The order of the two changes from pair to pair: drift affects both alike. */
+    for (int i = 0; i < 2 * host_options.pairs; i++) {
+        const int status = run_host(place, (i + i / 2) % 2);
+        if (status != 0)
+            return status;
+    }
+    print_host(place);
+    return 0;
+}
+
+const struct bench bench_host = {
+    .name = BENCH_DOES_HOST,
+    .text = "calls on host memory with the library in front and without",
+    .spec = {.without = "device message-size iterations warmup seed no-validation json plot",
+             .own = host_own,
+             .take = host_take,
+             .doc = "Measures calls of a program that never uses device memory, with the library in front and without, "
+                    "in turns. A time is that of one call in a row of many; the least of all rows counts."},
+    .options = &host_options,
+    .begin = host_begin,
+    .run = host_run,
 };

@@ -7,6 +7,7 @@
 #include "mpi/message/rndv.h"
 #include "mpi/message/rndv_recv.h"
 #include "mpi/real/errors.h"
+#include "mpi/real/quiet.h"
 #include "mpi/request/unwatched.h"
 #include "progress/engine.h"
 
@@ -90,8 +91,19 @@ static int send_end(const char *call, int code, const MPI_Request *request, stru
 /* 1 if no RTS can match a receive into host memory before tutti_unwatched_end(). */
 static inline int tutti_need_not_watch(MPI_Count count, MPI_Datatype type)
 {
-    return tutti_unwatched_on && tutti_requests_none() && !tutti_progress_busy() &&
-           tutti_endpoint_long(count, type);
+    return tutti_unwatched_on && tutti_requests_none() && !tutti_progress_busy() && tutti_endpoint_long(count, type);
+}
+
+/* 1 if a message may still arrive for a persistent receive: the MPI has not completed it. Not every MPI may be asked.
+ */
+static int is_under_way(const struct tutti_unwatched *receive)
+{
+    MPI_Status status;
+    int flag = 0;
+    if (!receive->active || tutti_quirks.get_status_ends_persistent)
+        return receive->active;
+    TUTTI_INSIDE();
+    return tutti_look(receive->request, &flag, &status) == MPI_SUCCESS && !flag;
 }
 
 /* The MPI has begun it, into the program's buffer. What calls this may be in a call of the library's own. */
@@ -109,12 +121,18 @@ static void watch_receive(const struct tutti_unwatched *receive)
     if (!recv)
         return;
     tutti_count("receives of host memory", TUTTI_OUTCOME_PASSED, "they are open and have to be watched");
-    if (open_call(&stage, recv, &entry, &like, TUTTI_STAGE_OUT | TUTTI_STAGE_PACKED, 0, &there) != TUTTI_OK) {
+    const int later = receive->persistent ? TUTTI_STAGE_LATER : 0;
+    if (open_call(&stage, recv, &entry, &like, TUTTI_STAGE_OUT | TUTTI_STAGE_PACKED | later, receive->persistent,
+                  &there) != TUTTI_OK) {
         tutti_request_lost(receive->comm);
         return;
     }
-    tutti_recv_keep(recv, &stage);
-    tutti_receive_begun(entry);
+    if (receive->persistent && is_under_way(receive)) {
+        entry->active = entry->kind->prepare(entry) == MPI_SUCCESS;
+    } else if (!receive->persistent) {
+        tutti_recv_keep(recv, &stage);
+        tutti_receive_begun(entry);
+    }
     tutti_request_begun(entry, receive->request);
 }
 

@@ -203,7 +203,7 @@ void tutti_requests_leave(MPI_Comm comm)
 {
     struct leaving leaving = {.comm = comm};
     if (unlikely(tutti_unwatched_open))
-        tutti_unwatched_watch();
+        tutti_unwatched_watch_comm(comm);
     if (tutti_requests_none() || comm == tutti_handles.no_comm)
         return;
     tutti_requests_each(chain_leave, NULL, &leaving);

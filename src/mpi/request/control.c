@@ -36,6 +36,8 @@ static int control_start(struct tutti_request *top, MPI_Request *request)
 int tutti_door_MPI_Start(MPI_Request *request)
 {
     struct tutti_request *top = control_entry(request);
+    if (unlikely(tutti_unwatched_persistent) && request)
+        tutti_unwatched_started(1, request);
     if (likely(!top || !tutti_request_lives(top)))
         return tutti_next.MPI_Start(request);
     if (!(top = tutti_request_take(*request))) /* another thread has it, which the standard does not allow */
@@ -52,6 +54,8 @@ int tutti_door_MPI_Start(MPI_Request *request)
 int tutti_door_MPI_Startall(int count, MPI_Request array_of_requests[])
 {
     int ours = 0, result = MPI_SUCCESS;
+    if (unlikely(tutti_unwatched_persistent))
+        tutti_unwatched_started(count, array_of_requests);
     if (likely(tutti_requests_none() || tutti_inside))
         return tutti_next.MPI_Startall(count, array_of_requests);
     for (int i = 0; i < count && array_of_requests; i++)
@@ -86,8 +90,8 @@ static int request_is_active(const struct tutti_request *entry)
 int tutti_door_MPI_Request_free(MPI_Request *request)
 {
     struct tutti_request *entry;
-    if (unlikely(tutti_unwatched_open) && !tutti_inside)
-        tutti_unwatched_watch();
+    if (unlikely(tutti_unwatched_open) && !tutti_inside && request)
+        tutti_unwatched_watch_request(*request);
     if (tutti_inside || tutti_requests_none() || !request || !(entry = tutti_request_take(*request)))
         return tutti_next.MPI_Request_free(request);
     int code = MPI_SUCCESS;
@@ -108,7 +112,7 @@ int tutti_door_MPI_Request_free(MPI_Request *request)
 /* A receive under watch holds its type. */
 int tutti_door_MPI_Type_free(MPI_Datatype *datatype)
 {
-    if (unlikely(tutti_unwatched_open))
-        tutti_unwatched_watch();
+    if (unlikely(tutti_unwatched_open) && datatype)
+        tutti_unwatched_watch_type(*datatype);
     return datatype ? tutti_type_free(datatype) : tutti_next.MPI_Type_free(datatype);
 }

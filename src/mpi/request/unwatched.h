@@ -1,8 +1,8 @@
 /* Receives that no completion call has to look at, as long as this rank takes no rendezvous: no peer sends an RTS then.
  * The first memory of a GPU that the program passes may meet receives that are still open, and RTSs match those too. So
  * each is noted in a slot of its own, by its handle, and is put under watch before this rank takes rendezvous. A
- * completion call drops the notes of what it has completed. Nothing here is locked: with MPI_THREAD_MULTIPLE no receive
- * is noted. All functions are local. */
+ * completion call drops the notes of what it has completed. A persistent receive stays noted. Nothing here is locked:
+ * with MPI_THREAD_MULTIPLE no receive is noted. All functions are local. */
 #ifndef TUTTI_MPI_REQUEST_UNWATCHED_H
 #define TUTTI_MPI_REQUEST_UNWATCHED_H
 
@@ -16,21 +16,29 @@ struct tutti_unwatched {
     MPI_Count count;
     MPI_Datatype type;
     MPI_Comm comm;
+    int persistent, active; /* active: a persistent one that was started, and that no call has completed since */
 };
 
-extern int tutti_unwatched_on;   /* 1: receives may be noted */
-extern int tutti_unwatched_open; /* slots that are in use */
+extern int tutti_unwatched_on;         /* 1: receives may be noted */
+extern int tutti_unwatched_open;       /* slots that are in use */
+extern int tutti_unwatched_persistent; /* those of persistent receives */
 
 /* Before the first receive. watch: puts one under watch. */
 void tutti_unwatched_begin(int on, void (*watch)(const struct tutti_unwatched *receive));
 /* Notes it, or puts it under watch if its slot is in use. */
 void tutti_unwatched_put(const struct tutti_unwatched *receive);
-/* Puts all of them under watch. */
+/* Puts all of them under watch; or the one of this request, those of this communicator, those of this type. */
 void tutti_unwatched_watch(void);
+void tutti_unwatched_watch_request(MPI_Request request);
+void tutti_unwatched_watch_comm(MPI_Comm comm);
+void tutti_unwatched_watch_type(MPI_Datatype type);
 /* The same, and none is noted from now on: RTSs may arrive, or several threads may receive. */
 void tutti_unwatched_end(void);
 /* Nothing is open any more. */
 void tutti_unwatched_close(void);
+
+/* The program has started them. */
+void tutti_unwatched_started(int n, const MPI_Request requests[]);
 
 /* The MPI's calls, while no request is under watch, with so many requests at most. */
 enum { TUTTI_UNWATCHED_MOST = 1024 };

@@ -1,9 +1,9 @@
 /* Receives of host memory that are older than the GPU and long enough for an RTS: rank 1 posts more than the library
  * notes without watching them, completes some in each way with messages of host memory, and only then passes memory of
  * a GPU. The rest gets what lies in device memory of rank 0, which must be fetched; so do one that the program has
- * freed, and those whose communicator or type it has freed. Of two that are cancelled before, the program completes one
- * after it has met the GPU. Arguments: how many, 1100 at most, of which few are all noted; `request`, `comm` or `type`:
- * which is freed first, and before the GPU is met. Two ranks. Needs TUTTI_STATS=1. */
+ * freed, those whose communicator or type it has freed, and persistent ones. Of two that are cancelled before, the
+ * program completes one after it has met the GPU. Arguments: how many, 1100 at most, of which few are all noted;
+ * `request`, `comm` or `type`: which is freed first, and before the GPU is met. Two ranks. Needs TUTTI_STATS=1. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "kit.h"
 
 enum { RECEIVES = 1100, LEAST = 512, MOST = 2048, DEVICE = 80 };
-enum { MEET = RECEIVES + 1, LEFT, FREED, GONE, TYPED, GIVEN, WORD, ODD };
-enum { TRIES = 100000000, FEW = 64 };
+enum { MEET = RECEIVES + 1, LEFT, FREED, GONE, TYPED, IDLE, ACTIVE, COMPLETE, GIVEN, WORD, ODD };
+enum { TRIES = 100000000, FEW = 64, FEW_BYTES = 3, UNTOUCHED = 90 };
 
 static struct kit_buffer mine;
 static char *room;
@@ -50,7 +50,7 @@ static void check_message(int i, const char *got)
 static struct odd {
     MPI_Comm comm, gone;
     MPI_Datatype type;
-    MPI_Request left, gone_one, typed, freed, early, late;
+    MPI_Request left, gone_one, typed, freed, early, late, idle, active, complete;
     char data[ODD - LEFT][MOST], given[MOST];
 } odd;
 
@@ -69,6 +69,19 @@ static long watched(void)
  * numbers, each of a few receives is noted. */
 static enum { REQUEST, COMM, TYPE, GPU } watched_by;
 
+static void odd_persistent(int i, MPI_Request *request)
+{
+    MPI_Recv_init(odd.data[i - LEFT], bytes_of(i), MPI_BYTE, 0, i, odd.comm, request);
+}
+
+/* Rank 0, before it passes memory of a GPU. */
+static void odd_send_early(void)
+{
+    send(IDLE, 0, odd.comm);
+    send(COMPLETE, 0, odd.comm);
+    MPI_Send(NULL, 0, MPI_BYTE, 1, WORD, odd.comm);
+}
+
 static void odd_post(void)
 {
     odd_receive(LEFT, odd.comm, &odd.left);
@@ -79,6 +92,15 @@ static void odd_post(void)
     odd_receive(FREED, odd.comm, &odd.freed);
     MPI_Irecv(odd.given, MOST, MPI_BYTE, 0, GIVEN, odd.comm, &odd.early);
     MPI_Irecv(odd.given, MOST, MPI_BYTE, 0, GIVEN, odd.comm, &odd.late);
+    odd_persistent(IDLE, &odd.idle);
+    odd_persistent(ACTIVE, &odd.active);
+    odd_persistent(COMPLETE, &odd.complete);
+    MPI_Start(&odd.idle);
+    MPI_Start(&odd.complete);
+    MPI_Wait(&odd.idle, MPI_STATUS_IGNORE);
+    MPI_Probe(0, WORD, odd.comm, MPI_STATUS_IGNORE);
+    MPI_Recv(NULL, 0, MPI_BYTE, 0, WORD, odd.comm, MPI_STATUS_IGNORE);
+    MPI_Start(&odd.active);
     MPI_Cancel(&odd.early);
     MPI_Cancel(&odd.late);
     MPI_Wait(&odd.early, MPI_STATUS_IGNORE);
@@ -103,6 +125,9 @@ static void odd_send(void)
     send(LEFT, 1, odd.comm);
     MPI_Send(kit_put(&mine, 0, contents(GONE), MOST), MOST, MPI_BYTE, 1, GONE, odd.gone);
     send(TYPED, 1, odd.comm);
+    send(ACTIVE, 1, odd.comm);
+    send(COMPLETE, 1, odd.comm);
+    MPI_Send(kit_put(&mine, 0, contents(IDLE), FEW_BYTES), FEW_BYTES, MPI_BYTE, 1, IDLE, odd.comm);
     send(FREED, 1, odd.comm);
     MPI_Comm_free(&odd.gone);
     MPI_Send(NULL, 0, MPI_BYTE, 1, WORD, odd.comm);
@@ -198,6 +223,34 @@ static int freed_is_there(void)
     return is;
 }
 
+static void odd_await(int i, MPI_Request *request)
+{
+    MPI_Status status;
+    MPI_Wait(request, &status);
+    check_status(i, &status);
+    check_message(i, odd.data[i - LEFT]);
+    memset(odd.data[i - LEFT], 0, MOST);
+}
+
+/* One that was active, one that was complete with a message of host memory, one that was not active. */
+static void odd_complete_persistent(void)
+{
+    int wrong = 0;
+    odd_await(COMPLETE, &odd.complete);
+    MPI_Start(&odd.complete);
+    memset(odd.data[IDLE - LEFT], UNTOUCHED, MOST);
+    MPI_Start(&odd.idle);
+    odd_await(ACTIVE, &odd.active);
+    MPI_Wait(&odd.idle, MPI_STATUS_IGNORE);
+    for (int b = 0; b < bytes_of(IDLE); b++)
+        wrong += odd.data[IDLE - LEFT][b] != (b < FEW_BYTES ? contents(IDLE)[b] : UNTOUCHED);
+    CHECK(wrong == 0, "a short message for a persistent receive: %d bytes are wrong", wrong);
+    odd_await(COMPLETE, &odd.complete);
+    MPI_Request_free(&odd.idle);
+    MPI_Request_free(&odd.active);
+    MPI_Request_free(&odd.complete);
+}
+
 static void odd_complete(void)
 {
     int cancelled = 0;
@@ -213,6 +266,7 @@ static void odd_complete(void)
     MPI_Wait(&odd.typed, &status);
     check_status(TYPED, &status);
     check_message(TYPED, odd.data[TYPED - LEFT]);
+    odd_complete_persistent();
     MPI_Recv(NULL, 0, MPI_BYTE, 0, WORD, odd.comm, MPI_STATUS_IGNORE);
     CHECK(freed_is_there(), "the message of a receive that was freed is not there");
 }
@@ -239,6 +293,8 @@ int main(int argc, char **argv)
         send(i, 0, MPI_COMM_WORLD);
     if (kit_rank == 1)
         complete(0, early);
+    if (kit_rank == 0)
+        odd_send_early();
     if (kit_rank == 1) {
         odd_post();
         before = watched();
@@ -249,8 +305,8 @@ int main(int argc, char **argv)
         meet();
     if (kit_rank == 1) {
         CHECK(before == 0 || receives > FEW || sizeof(MPI_Request) > sizeof(int), "%ld receives are watched", before);
-        CHECK(before > 0 || watched() == receives - early + 5, "%ld requests are put under watch, of %d receives",
-              watched(), receives - early + 5);
+        CHECK(before > 0 || watched() == receives - early + 8, "%ld requests are put under watch, of %d receives",
+              watched(), receives - early + 8);
     }
     if (kit_rank == 0) {
         for (int i = early; i < receives; i++)
