@@ -54,8 +54,10 @@ static int engines_come_first(struct tutti_p2p_fetch *const of[], unsigned n, in
 {
     const struct tutti_p2p_worker *const worker = of[0]->worker;
     int first = near && tutti_endpoint_lacks_kernels(worker->endpoint, of[0]->gpu);
-    for (unsigned i = 0; i < n && first; i++)
-        first = of[i]->recv->rts.rank == tutti_node_rank(worker->node);
+    for (unsigned i = 0, own = 1; i < n && first; i++) {
+        own &= of[i]->recv->rts.rank == tutti_node_rank(worker->node);
+        first = own ? 1 : 2;
+    }
     return first;
 }
 
@@ -88,7 +90,7 @@ static int fetch_jobs(const struct tutti_p2p_fetch *first, const struct tutti_pa
     else if (first->engines || first->recv->engines)
         status = tutti_pack_copies(first->gpu, jobs, n, may_make);
     else if (instead)
-        status = tutti_engines_meanwhile(first->worker, first->gpu, jobs, n);
+        status = tutti_engines_meanwhile(first->worker, first->gpu, jobs, n, instead == 1);
     for (unsigned i = 0; i < n && first->engines && status == TUTTI_OK; i++)
         tutti_count("copies of messages", TUTTI_OUTCOME_LAUNCHED, "copy engines");
     return status == TUTTI_ERR_UNAVAILABLE ? tutti_pack_reached(first->gpu, jobs, n, how) : status;

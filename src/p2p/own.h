@@ -77,7 +77,8 @@ enum tutti_engines tutti_engines_take(const struct tutti_p2p_fetch *fetch);
 int tutti_engines_both(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make, unsigned how);
 /* meanwhile.c. As tutti_pack_copies(), where the kernels of the GPU are not loaded yet, of jobs within its memory.
  * TUTTI_ERR_UNAVAILABLE, and nothing was done: kernels do it. */
-int tutti_engines_meanwhile(struct tutti_p2p_worker *worker, int gpu, const struct tutti_pack_job *jobs, unsigned n);
+int tutti_engines_meanwhile(struct tutti_p2p_worker *worker, int gpu, const struct tutti_pack_job *jobs, unsigned n,
+                            int own);
 /* Packs messages of one GPU into scratch there: tutti_pack_reached(), or engines if all of them are this rank's own and
  * the kernels are not loaded. */
 int tutti_engines_pack(struct tutti_p2p_worker *worker, struct tutti_p2p_send *const sends[],

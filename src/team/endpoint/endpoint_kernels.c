@@ -8,10 +8,15 @@
 /* Loading, on two H200: 4 ms, and 1.4 ms for the four functions, which other calls of the program wait for. */
 enum { KERNELS_NS = 5000000 };
 
+int tutti_endpoint_copies_first(const struct tutti_endpoint *endpoint)
+{
+    return tutti_endpoint_is_slow(endpoint) && endpoint->device->stream.copy && endpoint->device->stream.query &&
+           !tutti_settings()->mapping_price_us;
+}
+
 int tutti_endpoint_lacks_kernels(const struct tutti_endpoint *endpoint, int gpu)
 {
-    return __builtin_expect(!tutti_pack_loaded(gpu), 0) && tutti_endpoint_is_slow(endpoint) &&
-           !tutti_settings()->mapping_price_us;
+    return __builtin_expect(!tutti_pack_loaded(gpu), 0) && tutti_endpoint_copies_first(endpoint);
 }
 
 /* On a thread beside. */
