@@ -103,8 +103,7 @@ static int price_asks(struct tutti_endpoint_from *to, struct tutti_endpoint_acco
     account->spent += ns;
     account->messages++;
     to->lost += ns;
-    const int pays =
-        account->spent >= least && (account->next || to->lost >= mapping + kernels / KERNELS_PART);
+    const int pays = account->spent >= least && (account->next || to->lost >= mapping + kernels / KERNELS_PART);
     if (!pays && !price_lends(to, account, mapping))
         return 0;
     if (!account->next)
@@ -158,14 +157,16 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
     const uint64_t single = m->alone ? TUTTI_ENDPOINT_FIRST_BYTES : TUTTI_ENDPOINT_SHORT_BYTES;
     const uint64_t shorter = account->messages ? single : TUTTI_ENDPOINT_FIRST_BYTES;
     const int stays = m->bytes <= (maps == TUTTI_MAPS ? shorter : LEFT_BYTES);
-    const uint64_t fetching = lacks ? TUTTI_ENDPOINT_FETCH_LOSES : 0, packing = lacks ? fetching + TUTTI_ENDPOINT_PACK_LOSES : 0;
+    const uint64_t fetching = lacks ? TUTTI_ENDPOINT_FETCH_LOSES : 0,
+                   packing = lacks ? fetching + TUTTI_ENDPOINT_PACK_LOSES : 0;
     const uint64_t lost =
         maps == TUTTI_MAPS && !stays ? packing_loses(m->bytes) : tutti_endpoint_loses(m->bytes) - fetching;
     const uint64_t saves = loses_unpacked(m->bytes, single);
     const int pays = price_asks(to, account, lost, mapping, lacks ? 0 : price_of_kernels(gpu));
     const int shows = shows_scratch(endpoint, to, m->index, maps);
-    const int scratch_pays = maps != TUTTI_MAPS && several &&
-                             price_of_scratch_is_spent(endpoint, theirs, to, saves > packing ? saves - packing : 0, gpu, lacks);
+    const int scratch_pays =
+        maps != TUTTI_MAPS && several &&
+        price_of_scratch_is_spent(endpoint, theirs, to, saves > packing ? saves - packing : 0, gpu, lacks);
     pthread_mutex_unlock(&endpoint->lock);
     if (lacks && stays)
         tutti_endpoint_lack(endpoint, gpu, fetching);
