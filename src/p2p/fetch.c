@@ -49,13 +49,16 @@ static int is_alike(const struct tutti_p2p_fetch *one, const struct tutti_p2p_fe
     return one->gpu == other->gpu && one->engines == other->engines && one->recv->engines == other->recv->engines;
 }
 
-/* 1 if copy engines fetch them since the kernels are not loaded: messages of this rank to itself, onto one GPU. */
+/* Not 0 if copy engines fetch them, within the memory of one GPU, since the kernels are not loaded: 1 if all are messages
+ * of this rank to itself, 2 if not. */
 static int engines_come_first(struct tutti_p2p_fetch *const of[], unsigned n, int near)
 {
     const struct tutti_p2p_worker *const worker = of[0]->worker;
     int first = near && tutti_endpoint_lacks_kernels(worker->endpoint, of[0]->gpu);
-    for (unsigned i = 0; i < n && first; i++)
-        first = tutti_p2p_is_self(worker, of[i]->recv->rts.rank);
+    for (unsigned i = 0, own = 1; i < n && first; i++) {
+        own = own && tutti_p2p_is_self(worker, of[i]->recv->rts.rank);
+        first = own ? 1 : 2;
+    }
     return first;
 }
 
@@ -88,7 +91,7 @@ static int fetch_jobs(const struct tutti_p2p_fetch *first, const struct tutti_pa
     else if (first->engines || first->recv->engines)
         status = tutti_pack_copies(first->gpu, jobs, n, may_make);
     else if (instead)
-        status = tutti_engines_meanwhile(first->worker, first->gpu, jobs, n);
+        status = tutti_engines_meanwhile(first->worker, first->gpu, jobs, n, instead == 1);
     for (unsigned i = 0; i < n && first->engines && status == TUTTI_OK; i++)
         tutti_count("copies of messages", TUTTI_OUTCOME_LAUNCHED, "copy engines");
     return status == TUTTI_ERR_UNAVAILABLE ? tutti_pack_reached(first->gpu, jobs, n, how) : status;

@@ -82,9 +82,10 @@ enum tutti_engines tutti_engines_take(const struct tutti_p2p_fetch *fetch);
  * time. TUTTI_ERR_UNAVAILABLE, and nothing was done: no job is large. */
 int tutti_engines_both(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make, unsigned how);
 /* meanwhile.c. As tutti_pack_copies(), for a caller that has found the kernels of the GPU not loaded
- * (tutti_endpoint_lacks_kernels()), of jobs within its memory. TUTTI_ERR_UNAVAILABLE: nothing was done, and kernels do
- * it. */
-int tutti_engines_meanwhile(struct tutti_p2p_worker *worker, int gpu, const struct tutti_pack_job *jobs, unsigned n);
+ * (tutti_endpoint_lacks_kernels()), of jobs within its memory; own: all are messages of this rank to itself.
+ * TUTTI_ERR_UNAVAILABLE: nothing was done, and kernels do it. */
+int tutti_engines_meanwhile(struct tutti_p2p_worker *worker, int gpu, const struct tutti_pack_job *jobs, unsigned n,
+                            int own);
 /* Packs messages of one GPU into scratch there: tutti_pack_reached(), or engines if all of them are this rank's own and
  * the kernels are not loaded. */
 int tutti_engines_pack(struct tutti_p2p_worker *worker, struct tutti_p2p_send *const sends[],

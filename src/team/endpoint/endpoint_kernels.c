@@ -1,5 +1,5 @@
-/* When the packing kernels are loaded for messages of a rank to itself, on devices where that takes long: a copy engine
- * moves a run of bytes without them, a few us later than a kernel does. So engines make these copies until they have
+/* When the packing kernels are loaded for messages, on devices where that takes long: a copy engine moves a run of bytes
+ * without them, a few us later than a kernel does. So engines make these copies until they have
  * lost as much as loading takes. Messages with gaps need the kernels at once. */
 #include "team/endpoint/endpoint_own.h"
 
@@ -8,10 +8,15 @@
 /* Loading, on two H200: 4 ms, and 1.4 ms for the four functions, which other calls of the program wait for. */
 enum { KERNELS_NS = 5000000 };
 
+int tutti_endpoint_copies_first(const struct tutti_endpoint *endpoint)
+{
+    return tutti_endpoint_is_slow(endpoint) && endpoint->device->stream.copy && endpoint->device->stream.query &&
+           !tutti_settings()->mapping_price_us;
+}
+
 int tutti_endpoint_lacks_kernels(const struct tutti_endpoint *endpoint, int gpu)
 {
-    return __builtin_expect(tutti_pack_state(gpu) == TUTTI_PACK_UNLOADED, 0) && tutti_endpoint_is_slow(endpoint) &&
-           !tutti_settings()->mapping_price_us;
+    return __builtin_expect(tutti_pack_state(gpu) == TUTTI_PACK_UNLOADED, 0) && tutti_endpoint_copies_first(endpoint);
 }
 
 /* On a thread beside. */

@@ -108,7 +108,8 @@ static void map_asked(void *with)
     struct tutti_endpoint_from *from = with;
     struct tutti_endpoint *endpoint = from->endpoint;
     const int peer = (int)(from - endpoint->from);
-    tutti_endpoint_load_kernels(endpoint, from->asked_gpu, from->asked_life);
+    if (!tutti_endpoint_copies_first(endpoint) || from->kernels)
+        tutti_endpoint_load_kernels(endpoint, from->asked_gpu, from->asked_life);
     const uint64_t begun = tutti_now_ns();
     from->mapped = NULL;
     if (from->asked_life == tutti_gpu_life(from->asked_gpu) &&

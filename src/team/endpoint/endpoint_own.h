@@ -40,6 +40,7 @@ struct tutti_endpoint_from {
     int asked_gpu, asked_channel; /* GPU and channel that it is to be mapped for */
     unsigned asked_life;          /* of that GPU */
     uint64_t asked_at;            /* time */
+    int kernels;                  /* 1: a short message waits for the mapping: kernels are loaded with it */
     _Atomic int mapping;          /* enum tutti_endpoint_mapping */
     int fd;                       /* of `mapping` MAPPING; -1: none */
     struct tutti_mapping *mapped; /* of `mapping` MAPPED; NULL: it could not be mapped */
@@ -206,6 +207,7 @@ static inline void tutti_endpoint_load_kernels(const struct tutti_endpoint *endp
         (void)tutti_pack_prepare(gpu, NULL);
 }
 
+int tutti_endpoint_copies_first(const struct tutti_endpoint *endpoint);
 /* The last call of what tutti_endpoint_begin() has begun. */
 static inline void tutti_endpoint_ended(struct tutti_endpoint *endpoint)
 {

@@ -19,6 +19,7 @@
 enum {
     PACK_NS = 5000,           /* that packing takes longer than fetching alone, without the bytes: at a KiB a ns */
     SCRATCH_PRICES = 2,       /* scratch is allocated, then mapped */
+    SCRATCH_NS = 500000,      /* that allocating scratch takes */
     LEFT_BYTES = 1 << 20,     /* staged by the MPI up to here, until scratch is mapped: no RTS, no answer */
     KERNELS_NS = 4000000,     /* that loading the packing kernels takes */
     EARNED_MOST_NS = 5000000, /* savings that are kept for a peer at most: what a program can lose that changes */
@@ -96,19 +97,18 @@ void tutti_endpoint_saves(struct tutti_endpoint *endpoint, int peer, uint64_t by
  * allocation at a time, or cannot map this one: it is asked again ever more seldom. mapping: the price without kernels.
  * The lock is held. */
 static int price_asks(struct tutti_endpoint_from *to, struct tutti_endpoint_account *account, uint64_t ns,
-                      uint64_t mapping, int gpu)
+                      uint64_t mapping, uint64_t kernels)
 {
     const uint64_t least = account->next ? account->next : mapping;
     account->spent += ns;
     account->messages++;
     to->lost += ns;
-    const int pays =
-        account->spent >= least && (account->next || to->lost >= mapping + price_of_kernels(gpu) / KERNELS_PART);
+    const int pays = account->spent >= least && (account->next || to->lost >= mapping + kernels / KERNELS_PART);
     if (!pays && !price_lends(to, account, mapping))
         return 0;
     if (!account->next)
         price_earns(to, -(int64_t)mapping);
-    const uint64_t next = account->next ? 2 * account->next : CREDIT_FROM_NS, all = mapping + price_of_kernels(gpu);
+    const uint64_t next = account->next ? 2 * account->next : CREDIT_FROM_NS, all = mapping + kernels;
     account->next = next < all ? next : all;
     account->spent = 0;
     return 1;
@@ -116,11 +116,11 @@ static int price_asks(struct tutti_endpoint_from *to, struct tutti_endpoint_acco
 
 /* 1 once messages have lost as much as scratch costs, which is then paid. The lock is held. */
 static int price_of_scratch_is_spent(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *theirs,
-                                     struct tutti_endpoint_from *to, uint64_t ns, int gpu)
+                                     struct tutti_endpoint_from *to, uint64_t ns, int gpu, int lacks)
 {
     const uint64_t least = SCRATCH_PRICES * price_of(endpoint, theirs, TUTTI_MAPPING_SMALL);
     to->unpacked += ns;
-    if (to->unpacked < least || to->unpacked < least + price_of_kernels(gpu))
+    if (to->unpacked < (lacks ? least / SCRATCH_PRICES + SCRATCH_NS : least + price_of_kernels(gpu)))
         return 0;
     to->unpacked = 0;
     return 1;
@@ -151,17 +151,25 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
     const int several = tutti_endpoint_several(endpoint, m->peer, m->index, m->id), gpu = endpoint->gpu[m->index].gpu;
     const int maps = atomic_load(&theirs->maps[endpoint->node->rank][m->index]);
     const uint64_t mapping = price_of(endpoint, theirs, tutti_mapping_size(m->extent));
+    const int lacks = m->bytes > TUTTI_ENDPOINT_FIRST_BYTES && tutti_endpoint_lacks_kernels(endpoint, gpu);
     tutti_fiber_lock(&endpoint->lock);
     struct tutti_endpoint_account *const account = account_of(to, m->id);
     const uint64_t single = m->alone ? TUTTI_ENDPOINT_FIRST_BYTES : TUTTI_ENDPOINT_SHORT_BYTES;
     const uint64_t shorter = account->messages ? single : TUTTI_ENDPOINT_FIRST_BYTES;
     const int stays = m->bytes <= (maps == TUTTI_MAPS ? shorter : LEFT_BYTES);
-    const uint64_t lost = maps == TUTTI_MAPS && !stays ? packing_loses(m->bytes) : tutti_endpoint_loses(m->bytes);
-    const int pays = price_asks(to, account, lost, mapping, gpu);
+    const uint64_t fetching = lacks ? TUTTI_ENDPOINT_FETCH_LOSES : 0,
+                   packing = lacks ? fetching + TUTTI_ENDPOINT_PACK_LOSES : 0;
+    const uint64_t lost =
+        maps == TUTTI_MAPS && !stays ? packing_loses(m->bytes) : tutti_endpoint_loses(m->bytes) - fetching;
+    const uint64_t saves = loses_unpacked(m->bytes, single);
+    const int pays = price_asks(to, account, lost, mapping, lacks ? 0 : price_of_kernels(gpu));
     const int shows = shows_scratch(endpoint, to, m->index, maps);
-    const int scratch_pays = maps != TUTTI_MAPS && several &&
-                             price_of_scratch_is_spent(endpoint, theirs, to, loses_unpacked(m->bytes, single), gpu);
+    const int scratch_pays =
+        maps != TUTTI_MAPS && several &&
+        price_of_scratch_is_spent(endpoint, theirs, to, saves > packing ? saves - packing : 0, gpu, lacks);
     pthread_mutex_unlock(&endpoint->lock);
+    if (lacks && stays)
+        tutti_endpoint_lack(endpoint, gpu, fetching);
     *verdict =
         (struct tutti_endpoint_verdict){.made = 1, .alone = m->alone, .pays = pays, .scratch_pays = scratch_pays};
     return !pays && !scratch_pays && !shows && stays;

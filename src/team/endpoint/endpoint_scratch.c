@@ -64,7 +64,8 @@ static void make_scratch(void *with)
     struct tutti_endpoint *endpoint = own->endpoint;
     const unsigned life = atomic_load(&own->life);
     void *scratch = NULL;
-    tutti_endpoint_load_kernels(endpoint, own->gpu, life);
+    if (!tutti_endpoint_copies_first(endpoint))
+        tutti_endpoint_load_kernels(endpoint, own->gpu, life);
     if (!tutti_endpoint_is_there(own) ||
         endpoint->device->memory.alloc(own->gpu, endpoint->bytes, &scratch) != TUTTI_OK)
         scratch = NULL;

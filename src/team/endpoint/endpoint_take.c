@@ -147,6 +147,7 @@ enum tutti_reaching tutti_endpoint_reach(struct tutti_endpoint *endpoint, int pe
         struct tutti_mapping *scratch;
         tutti_endpoint_map_scratch(endpoint, peer, index, gpu, &scratch);
     }
+    endpoint->from[peer].kernels = bytes <= TUTTI_ENDPOINT_FIRST_BYTES;
     if (!*held && tutti_endpoint_worth(endpoint, peer, index, rndv, share.what.id))
         there = tutti_endpoint_map_named(endpoint, peer, gpu, &share.what, held);
     else if (!*held && tutti_endpoint_is_slow(endpoint)) /* the MPI carries the message */
