@@ -267,6 +267,7 @@ def all_sequences(ranks, kinds, sizes, launches):
 
 PAIRS = list(itertools.combinations_with_replacement(REGION, 2))
 TOGETHER = [pair for pair in PAIRS if REGION[pair[0]] == REGION[pair[1]]]  # others meet in begins and ends alone
+CHUNKS, CHAINS, LINES = ("pipeline", "chain"), ("chain", "chain"), ("ll128", "chain_ll128")
 SIZES = ["small", "large", "blocks"]
 EVERY, STEP = (1, 1) if sys.argv[1:] == ["all"] else (4, 5)
 
@@ -299,9 +300,17 @@ def check_new():
         for sequence in sequences(2, pair, SIZES if pair in TOGETHER else SIZES[:1]):
             tally.check((name, "2 ranks"), new, 2, sequence, ["short", "order"])
         for sequence in sequences(3, pair, SIZES[:1]):
-            tally.check((name, "3 ranks"), New(more=1), 3, sequence, ["short", "order"])
+            tally.check((name, "3 ranks"), New(more=1, chain_opening=2), 3, sequence, ["short", "order"])
         for sequence in sequences(2, pair, SIZES[:1], 2 if "chain_ll128" in pair else 3) if pair in TOGETHER else []:
             tally.check((name, "2 ranks, whole"), New(more=1), 2, sequence, ["whole", "short", "order"])
+    for pair in [CHUNKS, CHAINS]:
+        name = " and ".join(pair) + ", short"
+        for sequence in sequences(2, pair, SIZES):
+            tally.check((name, "2 ranks"), New(chain_short=True), 2, sequence, ["short", "order"])
+        for sequence in sequences(3, pair, SIZES[::2]):
+            tally.check((name, "3 ranks"), New(more=1, chain_short=True, chain_opening=2), 3, sequence, ["order"])
+        for sequence in sequences(2, pair, SIZES[:1]):
+            tally.check((name, "2 ranks, whole"), New(chain_short=True), 2, sequence, ["whole", "short", "order"])
     for one, other in (pair for pair in TOGETHER if pair[0] != pair[1]):
         for between in set(REGION) - {one, other}:
             for kinds in (one, between, other), (other, between, one):
@@ -315,14 +324,15 @@ def check_new():
     return tally
 
 
-CHUNKS, LINES = ("pipeline", "chain"), ("ll128", "chain_ll128")
 FAULTY = [  # what, layout, pairs of kinds, of which each must show the fault
     ("old layout", Old(), [CHUNKS, ("pipeline", "pipeline"), LINES, ("twoshot", "chain_ll128")], "overwritten"),
     ("pipeline pushes into the ring without the peer's word", New(ring_waits=False), [CHUNKS], "overwritten"),
     ("halves and openings do not take turns", New(alternates=False), [("ll", "ll"), LINES, CHUNKS], "overwritten"),
     ("a launch pushes before all are known to have begun the last", New(begins_late=False), [("ll", "ll"), LINES],
      "overwritten"),
-    ("chain pushes without the token", New(chain_waits=False), [CHUNKS, ("chain", "chain")], "overwritten"),
+    ("chain pushes its first chunk before all are known to have begun the last", New(begins_late=False, chain_short=True),
+     [CHAINS], "overwritten"),
+    ("chain pushes into the ring without the token", New(chain_waits=False), [CHUNKS, CHAINS], "overwritten"),
     ("lines of all rounds have one flag", New(round_flags=False), [("chain_ll128", "chain_ll128")], "stale"),
     ("a mark may come before what it tells of", New(releases=False), [CHUNKS], "stale"),
     ("an allreduce stores no tokens", New(all_tell=False), [("pipeline", "pipeline")], "stuck"),

@@ -150,22 +150,24 @@ class Block:
         turned = self.ranks == 2 and self.root == 0  # tutti_chain_turned()
         first, last, before = (1, 0, 1) if turned else (0, self.ranks - 1, self.rank - 1)
         rounds = depth + self.layout.more
+        if self.size == "small" and self.layout.chain_short and not relay:
+            rounds = self.layout.chain_opening
         sends = self.rank != last or self.rank != self.root
         following = self.root if self.rank == last or turned else self.rank + 1
         takes = self.rank == self.root and self.root != last
         lag = (depth - (1 if relay else 2)) if takes else 0
 
         def pieces(k, number):
-            number += (self.block * depth + k % depth) * 2
             if relay:
+                number += (self.block * depth + k % depth) * 2
                 flag = ("round", self.epoch, k if self.layout.round_flags else 0)
                 return [(line, flag) for line in lines(self.layout.packets(self, self.blocks * depth * 2, number))]
-            return [(self.layout.chain(self, self.blocks * depth * 2, number), None)]
+            return [(self.layout.chain(self, depth, k % depth, number), None)]
 
-        if sends and not relay and self.layout.chain_waits:
-            self.begun(following)
         for k in range(rounds + lag):
             if k < rounds:
+                if sends and not relay and self.layout.chain_waits and k == self.layout.chain_opening:
+                    self.begun(following)
                 if self.rank != first and not relay:
                     self.wait(0, before, k)
                 if sends and k >= depth:
@@ -214,7 +216,9 @@ class Old:
     all_tell = False  # an allreduce too stores tokens
     ends_late = True  # a launch ends when all peers are known to have begun it
     begins_late = False  # or else the next one pushes only then
-    chain_waits = True  # `chain` waits for the next rank's token before it pushes
+    chain_waits = True  # `chain` waits for the next rank's token before it pushes into the ring
+    chain_opening = 0  # chunks of `chain` that have slots in the opening
+    chain_short = False  # small launches of `chain` have no other chunks
     ring_waits = False  # `pipeline` waits for a peer's token before it pushes into its ring
     alternates = True  # halves, or openings, take turns
     releases = True  # a mark comes after what was stored before it
@@ -253,8 +257,9 @@ class Old:
         number += (block.block * DEPTH + k % DEPTH) * slots
         return self.chunks(block, block.blocks * DEPTH * slots, number, 0, CELLS["CHUNKS"])
 
-    def chain(self, block, slots, number):
-        return self.chunks(block, slots, number, 0, CELLS["CHUNKS"])
+    def chain(self, block, depth, at, number):
+        number += (block.block * depth + at) * 2
+        return self.chunks(block, block.blocks * depth * 2, number, 0, CELLS["CHUNKS"])
 
 
 class New(Old):
@@ -263,6 +268,7 @@ class New(Old):
 
     all_tell = ring_waits = begins_late = True
     ends_late = False
+    chain_opening = 1
 
     def packets_base(self, block, bytes_of_set):
         return self.turn(block) * CELLS[REGION[block.kind]] // 2
@@ -272,7 +278,9 @@ class New(Old):
         begin = quarter * (k % DEPTH) if k % DEPTH else 3 * quarter * self.turn(block)
         return self.chunks(block, block.blocks * slots, block.block * slots + number, begin, begin + quarter)
 
-    def chain(self, block, slots, number):
-        quarter = CELLS["CHUNKS"] // 4
-        begin = quarter * self.turn(block)
-        return self.chunks(block, slots, number, begin, begin + 3 * quarter)
+    def chain(self, block, depth, at, number):
+        quarter, opens = CELLS["CHUNKS"] // 4, at < self.chain_opening
+        begin = 3 * quarter * self.turn(block) if opens else quarter
+        slots = self.chain_opening if opens else depth - self.chain_opening
+        number += ((at if opens else at - self.chain_opening) * block.blocks + block.block) * 2
+        return self.chunks(block, slots * block.blocks * 2, number, begin, begin + (1 if opens else 2) * quarter)

@@ -32,11 +32,15 @@ static int chain_can(const struct tutti_team *team, const struct tutti_call *cal
 static void chain_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
                         struct tutti_flow *flow)
 {
-    const size_t size = tutti_type_size(call->type), bytes = tutti_channel_region(team, TUTTI_REGION_CHUNKS).each;
+    const size_t size = tutti_type_size(call->type);
+    const size_t quarter = tutti_channel_region(team, TUTTI_REGION_CHUNKS).stride;
     *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_CHAIN, .region = TUTTI_REGION_CHUNKS, .most = SIZE_MAX / 2};
     flow->depth = (size_t)team->size + 3;
-    tutti_flow_rows(team, elements * size, PART_LEAST, PLACES_MOST, bytes / (flow->depth * 2), flow);
-    flow->room = bytes / (flow->blocks * flow->depth * 2) / 256 * 256;
+    /* Two slots a chunk: a third of them in the opening, a quarter of the region; the others in the ring, a half. */
+    const size_t opening = flow->depth / 3, ring = flow->depth - opening,
+                 slots = 2 * opening > ring ? 2 * opening : ring;
+    tutti_flow_rows(team, elements * size, PART_LEAST, PLACES_MOST, quarter / slots, flow);
+    flow->room = quarter / (flow->blocks * slots) / 256 * 256;
     const size_t wanted = chain_chunk(elements * size / flow->blocks, (size_t)team->size - 1);
     if (flow->room > wanted)
         flow->room = wanted;
