@@ -182,7 +182,7 @@ enum tutti_pack_short {
 enum { TUTTI_PACK_SHORT_COUNT = 0xffff, TUTTI_PACK_SHORT_SHIFT = 16 };
 /* The most units: half of what a block's threads have under way at once, TUTTI_PACK_SHORT_HELD each. */
 enum { TUTTI_PACK_SHORT_HELD = 8, TUTTI_PACK_SHORT_UNITS = TUTTI_PACK_SHORT_HELD * TUTTI_PACK_THREADS / 2 };
-/* The most units that one warp copies alone, two a thread: by eight a thread, 4 KiB took 2.5 us longer than by all warps
+/* The most units that a single warp copies, two a thread: by eight a thread, 4 KiB took 2.5 us longer than by all warps
  * (two H200). */
 enum { TUTTI_PACK_SHORT_ALONE = 64 };
 
