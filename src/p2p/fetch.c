@@ -49,8 +49,8 @@ static int is_alike(const struct tutti_p2p_fetch *one, const struct tutti_p2p_fe
     return one->gpu == other->gpu && one->engines == other->engines && one->recv->engines == other->recv->engines;
 }
 
-/* Not 0 if copy engines fetch them, within the memory of one GPU, since the kernels are not loaded: 1 if all are messages
- * of this rank to itself, 2 if not. */
+/* Not 0 if copy engines fetch them, within the memory of one GPU, since the kernels are not loaded: 1 if all are
+ * messages of this rank to itself, 2 if not. */
 static int engines_come_first(struct tutti_p2p_fetch *const of[], unsigned n, int near)
 {
     const struct tutti_p2p_worker *const worker = of[0]->worker;

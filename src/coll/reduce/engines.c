@@ -48,6 +48,7 @@ struct engines {
     size_t rounds;                     /* and all of them, for the longest result */
     struct tutti_result taper[TAPERS]; /* elements of the others: their places in each result */
     unsigned used;                     /* side streams; 0: all is put into the call's stream */
+    uint32_t copied_by;                /* bits of side streams whose event this call has recorded */
     int over;                          /* 1: the result lies over what peers get */
     struct tutti_flow_args args;
     struct engines_copied copied[TUTTI_SIDES]; /* by each side stream; [0]: by the call's stream if none is used */
@@ -240,8 +241,10 @@ static int engines_push(struct engines *x, int peer, size_t c)
     status = x->team->device->stream.copy(engines_stream(x, k), engines_slot(x, peer, rank, &chunk),
                                           engines_source(x, peer, &chunk), n * x->size);
     x->copied[k] = (struct engines_copied){peer, c};
-    if (status == TUTTI_OK && x->over && x->used > 0)
+    if (status == TUTTI_OK && x->over && x->used > 0) {
         status = x->team->device->event.record(x->sides->done[k], x->sides->own[k].stream);
+        x->copied_by |= UINT32_C(1) << k;
+    }
     return status;
 }
 
@@ -277,9 +280,12 @@ static int engines_combine(struct engines *x, size_t c)
     args.count = args.slice = n;
     args.blocks = engines_blocks(x, n * x->size);
     /* The result overwrites what this rank has pushed in chunks up to c: those copies have been made. So have LAG
-     * later ones, which wait for slots whose chunks peers have combined, and acknowledged, before chunk c. */
-    for (int k = 0; k < (int)x->used && x->over && status == TUTTI_OK; k++)
-        status = x->team->device->event.wait(x->stream, x->sides->done[k]);
+     * later ones, which wait for slots whose chunks peers have combined, and acknowledged, before chunk c. A capture
+     * refuses a wait for an event that it has not recorded. */
+    for (unsigned k = 0; k < x->used && status == TUTTI_OK; k++) {
+        if (x->copied_by >> k & 1)
+            status = x->team->device->event.wait(x->stream, x->sides->done[k]);
+    }
     if (status == TUTTI_OK)
         status = engines_put_step(x, x->stream, PHASE_USED, &step);
     const struct tutti_launch launch = {.kernel = TUTTI_KERNEL_DIRECT,

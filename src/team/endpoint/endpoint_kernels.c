@@ -1,6 +1,6 @@
-/* When the packing kernels are loaded for messages, on devices where that takes long: a copy engine moves a run of bytes
- * without them, a few us later than a kernel does. So engines make these copies until they have
- * lost as much as loading takes. Messages with gaps need the kernels at once. */
+/* When the packing kernels are loaded for messages, on devices where that takes long: a copy engine moves a run of
+ * bytes without them, a few us later than a kernel does. So engines make these copies until they have lost as much as
+ * loading takes. Messages with gaps need the kernels at once. */
 #include "team/endpoint/endpoint_own.h"
 
 #include "core/settings.h"

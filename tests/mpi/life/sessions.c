@@ -403,6 +403,12 @@ static void nowhere(void)
     end(&session);
 }
 
+static const struct {
+    const char *name;
+    void (*run)(void);
+} modes[] = {{"small", small},   {"crossing", crossing}, {"held", held},       {"two", two},
+             {"beside", beside}, {"before", before},     {"nowhere", nowhere}, {"alone", alone}};
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "one";
@@ -411,26 +417,12 @@ int main(int argc, char **argv)
     alarm(SECONDS);
     kit_open(&in, KIT_DEVICE, COUNT * sizeof(int));
     kit_open(&out, KIT_DEVICE, COUNT * sizeof(int));
-    if (strcmp(mode, "one") == 0)
-        one(NULL);
-    else if (strcmp(mode, "threads") == 0)
-        one("MPI_THREAD_MULTIPLE");
-    else if (strcmp(mode, "small") == 0)
-        small();
-    else if (strcmp(mode, "crossing") == 0)
-        crossing();
-    else if (strcmp(mode, "held") == 0)
-        held();
-    else if (strcmp(mode, "two") == 0)
-        two();
-    else if (strcmp(mode, "beside") == 0)
-        beside();
-    else if (strcmp(mode, "before") == 0)
-        before();
-    else if (strcmp(mode, "nowhere") == 0)
-        nowhere();
-    else if (strcmp(mode, "alone") == 0)
-        alone();
+    if (strcmp(mode, "one") == 0 || strcmp(mode, "threads") == 0)
+        one(strcmp(mode, "one") == 0 ? NULL : "MPI_THREAD_MULTIPLE");
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        if (strcmp(mode, modes[i].name) == 0)
+            modes[i].run();
+    }
     for (int i = 0; i < 3 && strcmp(mode, "again") == 0; i++) {
         one(NULL);
         wait_for_all(i + 1);
