@@ -163,12 +163,15 @@ struct tutti_device {
         void (*look)(void);
         int (*uuid)(int gpu, unsigned char uuid[16]); /* equal over processes for the same hardware */
         int (*describe)(int gpu, char *text, size_t size);
-        /* 0 if kernels on `gpu` cannot load and store memory of `peer`; 1 if they can; 2 if besides the 128
-         * bytes that a warp stores at once are seen whole (NVLink, the same GPU). */
+        /* 0 if kernels on `gpu` cannot load and store memory of `peer`; 1 if they can; 2 if atomic operations besides
+         * are not known to be missing. */
         int (*reach)(int gpu, const unsigned char peer[16]);
-        /* 1 if reach answers at once. 0: it would wait for something that takes long, which happens in the background
-         * from the first of these calls on. NULL: it never does. */
-        int (*ready)(void);
+        /* 1 if the 128 bytes that a warp stores at once are seen whole, and atomic operations work, between two GPUs of
+         * the machine that reach each other (NVLink), which the process need not see. NULL: between all. */
+        int (*lines)(const unsigned char one[16], const unsigned char other[16]);
+        /* 1 if lines answers at once for any two of the GPUs. 0: it would wait for something that takes long, and has
+         * begun in the background. NULL: it never waits. */
+        int (*ready)(const unsigned char (*gpus)[16], int n);
         unsigned (*blocks)(int gpu); /* most thread blocks that are resident at once for kernels that wait */
         /* Most blocks of kernels that wait, of all calls and streams together, that are resident at once. NULL or 0:
          * kernels take no room from each other. */

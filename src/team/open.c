@@ -205,6 +205,44 @@ static int offer_sound(const struct tutti_offer *offer)
            offer->words < TUTTI_WORDS;
 }
 
+/* How the GPUs of the team are linked: rank 0 asks for all pairs, and the others take its answer, since a process takes
+ * 6 ms for each GPU that it asks about (H200), and all that ask at once wait for each other. */
+static int links_have_lines(const struct opening *o)
+{
+    const struct tutti_team *team = o->team;
+    for (int a = 0; a < team->gpus && team->device->gpu.lines; a++) {
+        for (int b = a + 1; b < team->gpus; b++) {
+            if (!team->device->gpu.lines(o->offers[team->leader_of[a]].uuid, o->offers[team->leader_of[b]].uuid))
+                return 0;
+        }
+    }
+    return 1;
+}
+
+int tutti_team_links_are_known(struct tutti_team *team, int gpu)
+{
+    const struct tutti_device *device = tutti_device();
+    unsigned char gpus[TUTTI_MAX_GPUS][16];
+    uint64_t uuid[2];
+    int n = 0;
+    if (!device || !device->gpu.ready || gpu < 0 || device->gpu.uuid(gpu, (unsigned char *)uuid) != TUTTI_OK)
+        return 1;
+    for (int i = 0; i < 2; i++)
+        atomic_store_explicit(&team->slot[team->rank]->gpu[i], uuid[i], memory_order_relaxed);
+    for (int r = 0; r < team->size && team->rank == 0 && n < TUTTI_MAX_GPUS; r++) {
+        int known = 0;
+        for (int i = 0; i < 2; i++) {
+            uuid[i] = atomic_load_explicit(&team->slot[r]->gpu[i], memory_order_relaxed);
+            known += uuid[i] != 0;
+        }
+        for (int g = 0; g < n; g++)
+            known &= memcmp(gpus[g], uuid, sizeof uuid) == 0 ? 0 : ~0;
+        if (known == 2)
+            memcpy(gpus[n++], uuid, sizeof uuid);
+    }
+    return n == 0 || device->gpu.ready((const unsigned char(*)[16])gpus, n);
+}
+
 static int open_map_all(struct opening *o)
 {
     struct tutti_team *team = o->team;
@@ -227,6 +265,8 @@ static int open_map_all(struct opening *o)
             return REASON_REACH;
         o->lines &= reach == 2 || setting == TUTTI_SET_YES;
     }
+    if (o->lines && setting == TUTTI_SET_AUTO && team->rank == 0)
+        o->lines = links_have_lines(o);
     memset(team->window, 0, sizeof team->window);
     memset(team->scratch_of, 0, sizeof team->scratch_of);
     for (int r = 0; r < team->size; r++) {

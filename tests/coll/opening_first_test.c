@@ -27,15 +27,9 @@ static int fake_prepare(int gpu, uint32_t kernels, int type, int op)
     return TUTTI_OK;
 }
 
-enum { PRICE = 10000000, KERNELS = 2000000 };
-static int is_ready = 1;
+enum { PRICE = 10000000, LOADED = 3000000 };
 
-static int fake_ready(void)
-{
-    return is_ready;
-}
-
-static const struct tutti_device quick = {.name = "quick", .gpu = {.ready = fake_ready}},
+static const struct tutti_device quick = {.name = "quick"},
                                  fake = {.name = "fake", .launch = {.prepare = fake_prepare}};
 
 static void *let_it_end(void *nothing)
@@ -74,10 +68,8 @@ int main(void)
     CHECK(moves_on(-1) == TUTTI_LOAD_NONE && atomic_load(&loads) == 0, "a GPU that is not known");
 
     CHECK(waits_on(&quick, 3, PRICE - 1) && !waits_on(&quick, 3, PRICE), "a device without images: the whole price");
-    is_ready = 0;
-    CHECK(waits_on(&quick, 3, 2 * PRICE), "the device is not ready");
-    is_ready = 1;
-    CHECK(waits_on(&fake, 3, PRICE / 4 - 1) && atomic_load(&loads) == 0, "it is begun before a quarter is lost");
+    CHECK(!tutti_opening_first_begins(PRICE / 4 - 1) && tutti_opening_first_begins(PRICE / 4), "not at a quarter");
+    CHECK(atomic_load(&loads) == 0, "it is begun before a call asks");
     CHECK(waits_on(&fake, 3, PRICE / 4) && moves_on(3) == TUTTI_LOAD_RUNS, "it is not begun at a quarter");
     sem_wait(&begun);
     CHECK(atomic_load(&elsewhere) && loaded_kernels == moves, "kernels %#x, not %#x", loaded_kernels, moves);
@@ -93,7 +85,6 @@ int main(void)
     pthread_join(other, NULL);
     CHECK(moves_on(3) == TUTTI_LOAD_DONE && moves_on(2) == TUTTI_LOAD_NONE && atomic_load(&loads) == 1,
           "%d loads, state %d", atomic_load(&loads), moves_on(3));
-    CHECK(!waits_on(&fake, 3, PRICE - KERNELS) && waits_on(&fake, 3, PRICE - KERNELS - 1),
-          "the kernels are paid for twice");
+    CHECK(!waits_on(&fake, 3, LOADED) && waits_on(&fake, 3, LOADED - 1), "the kernels are paid for twice");
     return check_failed() ? 1 : 0;
 }

@@ -9,8 +9,8 @@ enum { GPUS = 4, FIRST = 0x40, CAPS_NVLINK = 2, NOT_FOUND = 6, NOT_SUPPORTED = 3
 
 /* What a test asks for. */
 EXPORT int fake_nvml_joined = 1, fake_nvml_major[GPUS] = {9, 9, 9, 9};
-/* Starts of the library; a start waits while it is held. */
-EXPORT int fake_nvml_starts;
+/* Starts of the library, and questions about pairs; a start waits while it is held. */
+EXPORT int fake_nvml_starts, fake_nvml_questions;
 EXPORT atomic_int fake_nvml_held;
 static char handles[GPUS];
 
@@ -38,6 +38,7 @@ int nvmlDeviceGetHandleByUUID(const char *uuid, void **device)
 
 int nvmlDeviceGetP2PStatus(void *one, void *other, int what, int *status)
 {
+    fake_nvml_questions++;
     *status = one != other && what == CAPS_NVLINK && fake_nvml_joined ? 0 : NOT_SUPPORTED;
     return 0;
 }

@@ -1,6 +1,6 @@
-/* What the first team of a process takes: the team, and the kernels of its calls. Loading an image of kernels takes
+/* What the first team of a process takes: the team, and the kernels of its calls. Loading images of kernels takes
  * most of it, and needs none of the peers. So a thread does it while the MPI still makes the calls. One image is loaded
- * so: that of the first call that asks. */
+ * so, that of the first call that asks, and for calls that move data the packing kernels besides. */
 #include "coll/call/opening.h"
 
 #include <pthread.h>
@@ -9,13 +9,14 @@
 
 #include "core/status.h"
 #include "device/device.h"
+#include "dtype/pack.h"
 #include "progress/beside.h"
 #include "progress/engine.h"
 
 enum {
-    FIRST_NS = 10000000, /* the first team, with its kernels */
-    LOADED_NS = 2000000, /* of that, its kernels */
-    BEGIN_PART = 4       /* so much of it lost: what is done in the background begins */
+    FIRST_NS = 10000000,       /* the first team, with its kernels */
+    LOADED_FIRST_NS = 3000000, /* once its kernels are loaded */
+    BEGIN_PART = 4             /* so much of the former lost: what is done in the background begins */
 };
 
 static struct {
@@ -47,6 +48,8 @@ static void load_run(void *nothing)
     for (int kernel = 0; kernel < TUTTI_KERNELS && load_is_of_moves(load.type, load.op); kernel++)
         kernels |= (uint32_t)tutti_kernel_moves(kernel) << kernel;
     const int status = load.device->launch.prepare(load.gpu, kernels, load.type, load.op);
+    if (load_is_of_moves(load.type, load.op)) /* blocks with gaps, and long ones, are fetched by packing kernels */
+        (void)tutti_pack_prepare(load.gpu, NULL);
     atomic_store_explicit(&load.state, status == TUTTI_OK ? TUTTI_LOAD_DONE : TUTTI_LOAD_FAILED, memory_order_release);
 }
 
@@ -78,13 +81,15 @@ enum tutti_opening_loading tutti_opening_load(const struct tutti_device *device,
     return (enum tutti_opening_loading)state;
 }
 
+int tutti_opening_first_begins(uint64_t lost)
+{
+    return lost >= FIRST_NS / BEGIN_PART;
+}
+
 int tutti_opening_first_waits(const struct tutti_device *device, int gpu, int type, int op, uint64_t lost)
 {
-    if (lost < FIRST_NS / BEGIN_PART)
-        return 1;
-    const int ready = !device->gpu.ready || device->gpu.ready();
     const enum tutti_opening_loading kernels = tutti_opening_load(device, gpu, type, op);
-    return !ready || kernels == TUTTI_LOAD_RUNS || lost < FIRST_NS - (kernels == TUTTI_LOAD_DONE ? LOADED_NS : 0);
+    return kernels == TUTTI_LOAD_RUNS || lost < (kernels == TUTTI_LOAD_DONE ? LOADED_FIRST_NS : FIRST_NS);
 }
 
 static int load_has_ended(void *nothing)

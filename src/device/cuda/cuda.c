@@ -148,24 +148,28 @@ static int cuda_describe(int gpu, char *text, size_t size)
     return TUTTI_OK;
 }
 
-/* Of what kind the link of two GPUs is; native atomics are there on NVLink, but not on it alone. */
-static int nvlink_lines(const unsigned char own[16], const unsigned char peer[16])
+/* Native atomics are there on NVLink, but not on it alone. */
+static int cuda_lines(const unsigned char one[16], const unsigned char other[16])
 {
-    if (tutti_settings()->lines != TUTTI_SET_AUTO) /* the answer is not needed */
-        return 1;
-    return tutti_cuda_nvlink(own, peer) ? 2 : 1;
+    const int setting = tutti_settings()->lines;
+    return setting == TUTTI_SET_AUTO ? tutti_cuda_nvlink(one, other) : setting == TUTTI_SET_YES;
 }
 
-static int visible_reach(CUdevice device, CUdevice other, const unsigned char own[16], const unsigned char peer[16])
+static int cuda_links_are_ready(const unsigned char (*gpus)[16], int n)
+{
+    return tutti_settings()->lines != TUTTI_SET_AUTO || tutti_cuda_nvlink_ready(gpus, n);
+}
+
+static int visible_reach(CUdevice device, CUdevice other)
 {
     int can = 0, atomics = 0;
     if (tutti_cuda.DeviceCanAccessPeer(&can, device, other) != CUDA_SUCCESS || !can)
         return 0;
-    if (tutti_cuda.DeviceGetP2PAttribute(&atomics, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, device, other) !=
-            CUDA_SUCCESS ||
-        !atomics)
-        return 1;
-    return nvlink_lines(own, peer);
+    return tutti_cuda.DeviceGetP2PAttribute(&atomics, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, device, other) ==
+                       CUDA_SUCCESS &&
+                   atomics
+               ? 2
+               : 1;
 }
 
 static int cuda_reach(int gpu, const unsigned char peer[16])
@@ -181,12 +185,12 @@ static int cuda_reach(int gpu, const unsigned char peer[16])
     for (int g = 0; g < count; g++) {
         if (g != gpu && tutti_cuda.DeviceGet(&other, g) == CUDA_SUCCESS &&
             tutti_cuda.DeviceGetUuid(&found, other) == CUDA_SUCCESS && memcmp(found.bytes, peer, 16) == 0)
-            return visible_reach(device, other, own, peer);
+            return visible_reach(device, other);
     }
     /* A GPU that CUDA_VISIBLE_DEVICES hides from this process cannot be asked about, but the driver maps its memory all
      * the same where the link allows: the attempt decides, when windows are imported and all ranks agree on the
      * outcome. */
-    return nvlink_lines(own, peer);
+    return 2;
 }
 
 /* One block a multiprocessor: that of a kernel that waits may take all of its registers. */
@@ -292,7 +296,8 @@ const struct tutti_device tutti_device_cuda = {
     .gpu.uuid = cuda_uuid,
     .gpu.describe = cuda_describe,
     .gpu.reach = cuda_reach,
-    .gpu.ready = tutti_cuda_nvlink_ready,
+    .gpu.lines = cuda_lines,
+    .gpu.ready = cuda_links_are_ready,
     .gpu.blocks = cuda_blocks,
     .gpu.resident = cuda_resident,
     .memory.classify = tutti_cuda_classify,

@@ -1,11 +1,13 @@
 /* Whether NVLink joins two GPUs of one kind. The driver reports native atomics alone, which other links have too, and
  * nothing of GPUs that CUDA_VISIBLE_DEVICES hides from this process, as launchers that pin ranks to GPUs do. NVIDIA's
- * management library (core/nvml.h) knows of all, and may be missing. */
+ * management library (core/nvml.h) knows of all, and may be missing. It takes longer than all else of a first
+ * collective: 10 ms to start and 6 ms for each GPU (H200), so a thread asks it, and the answers are kept. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "core/affinity.h"
@@ -16,78 +18,40 @@
 
 /* Of nvml.h: nvmlGpuP2PCapsIndex_t, nvmlGpuP2PStatus_t. */
 enum { CAPS_NVLINK = 2, STATUS_OK = 0 };
+enum { ASKED_MOST = 16, ANSWERS_MOST = ASKED_MOST * ASKED_MOST };
 
-static const struct tutti_nvml *nvml; /* NULL: not usable */
+struct answer {
+    unsigned char one[16], other[16];
+    int joined; /* -1: NVML cannot answer */
+};
 
-/* The library's start takes longer than all else of a first collective, so a thread makes it. */
+/* NVML and the answers. Whoever asks holds the lock meanwhile. */
+static struct {
+    pthread_mutex_t lock;
+    int opened;
+    const struct tutti_nvml *library; /* NULL: not usable */
+    struct answer answers[ANSWERS_MOST];
+    atomic_int n; /* answers so far, which do not change any more */
+} nvlink = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* The thread and its questions, which the next thread's follow. */
 static struct {
     pthread_mutex_t lock;
     pthread_t thread;
-    pid_t process; /* of the thread, which a forked child lacks */
-    enum { NVLINK_NEW, NVLINK_STARTS, NVLINK_KNOWN } state;
-    atomic_int started;
-} opening = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    pid_t process; /* of the thread, which a forked child lacks; 0: there is none to be joined */
+    atomic_int runs;
+    unsigned char gpus[ASKED_MOST][16];
+    int n;
+} asking = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void nvlink_open(void)
 {
     char why[256];
     const struct tutti_nvml *const library = tutti_nvml_open(tutti_settings()->energy_nvml, why, sizeof why);
+    nvlink.opened = 1;
     if (library && library->Init_v2 && library->DeviceGetHandleByUUID && library->DeviceGetP2PStatus &&
         library->DeviceGetCudaComputeCapability && library->Init_v2() == TUTTI_NVML_OK)
-        nvml = library;
-}
-
-static void *nvlink_start(void *nothing)
-{
-    tutti_thread_roam();
-    nvlink_open();
-    atomic_store_explicit(&opening.started, 1, memory_order_release);
-    return nothing;
-}
-
-/* Until the library has started. */
-static void nvlink_wait(void)
-{
-    pthread_mutex_lock(&opening.lock);
-    if (opening.state == NVLINK_NEW)
-        nvlink_open();
-    else if (opening.state == NVLINK_STARTS && opening.process == getpid())
-        pthread_join(opening.thread, NULL);
-    opening.state = NVLINK_KNOWN;
-    pthread_mutex_unlock(&opening.lock);
-}
-
-/* The library would be unloaded under its thread. */
-static void nvlink_at_exit(void)
-{
-    if (opening.process == getpid())
-        nvlink_wait();
-}
-
-/* Signals are the program's: none is delivered to the thread. */
-static int nvlink_thread(void)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int failed = pthread_create(&opening.thread, NULL, nvlink_start, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return !failed;
-}
-
-int tutti_cuda_nvlink_ready(void)
-{
-    if (tutti_settings()->lines != TUTTI_SET_AUTO)
-        return 1;
-    pthread_mutex_lock(&opening.lock);
-    if (opening.state == NVLINK_NEW && nvlink_thread()) {
-        opening.state = NVLINK_STARTS;
-        opening.process = getpid();
-        atexit(nvlink_at_exit);
-    }
-    const int waits = opening.state == NVLINK_STARTS && !atomic_load_explicit(&opening.started, memory_order_acquire);
-    pthread_mutex_unlock(&opening.lock);
-    return !waits;
+        nvlink.library = library;
 }
 
 static int handle_of(const unsigned char uuid[16], void **device)
@@ -97,13 +61,14 @@ static int handle_of(const unsigned char uuid[16], void **device)
     for (int i = 0; i < 16; i++)
         at += snprintf(text + at, sizeof text - (size_t)at, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
                        uuid[i]);
-    return nvml->DeviceGetHandleByUUID(text, device) == TUTTI_NVML_OK;
+    return nvlink.library->DeviceGetHandleByUUID(text, device) == TUTTI_NVML_OK;
 }
 
 static int capability_of(void *device)
 {
     int major, minor;
-    return nvml->DeviceGetCudaComputeCapability(device, &major, &minor) == TUTTI_NVML_OK ? major * 100 + minor : -1;
+    return nvlink.library->DeviceGetCudaComputeCapability(device, &major, &minor) == TUTTI_NVML_OK ? major * 100 + minor
+                                                                                                   : -1;
 }
 
 /* Negative: not known. */
@@ -111,18 +76,120 @@ static int gpus_ask(const unsigned char one[16], const unsigned char other[16])
 {
     void *a, *b;
     int status;
-    if (!handle_of(one, &a) || !handle_of(other, &b) ||
-        nvml->DeviceGetP2PStatus(a, b, CAPS_NVLINK, &status) != TUTTI_NVML_OK)
+    if (!nvlink.library || !handle_of(one, &a) || !handle_of(other, &b) ||
+        nvlink.library->DeviceGetP2PStatus(a, b, CAPS_NVLINK, &status) != TUTTI_NVML_OK)
         return -1;
     const int kind = capability_of(a);
     return kind < 0 ? -1 : status == STATUS_OK && kind == capability_of(b);
 }
 
+static int answer_is_of(const struct answer *answer, const unsigned char one[16], const unsigned char other[16])
+{
+    return memcmp(answer->one, one, 16) == 0 && memcmp(answer->other, other, 16) == 0;
+}
+
+/* NULL: the two have not been asked about. */
+static const struct answer *answer_find(const unsigned char one[16], const unsigned char other[16])
+{
+    const int n = atomic_load_explicit(&nvlink.n, memory_order_acquire);
+    for (int i = 0; i < n; i++) {
+        if (answer_is_of(&nvlink.answers[i], one, other) || answer_is_of(&nvlink.answers[i], other, one))
+            return &nvlink.answers[i];
+    }
+    return NULL;
+}
+
+/* Waits for whoever asks. Negative: not known. */
+static int answer_get(const unsigned char one[16], const unsigned char other[16])
+{
+    pthread_mutex_lock(&nvlink.lock);
+    const struct answer *answer = answer_find(one, other);
+    int joined = answer ? answer->joined : -1;
+    if (!answer) {
+        if (!nvlink.opened)
+            nvlink_open();
+        joined = gpus_ask(one, other);
+        const int n = atomic_load_explicit(&nvlink.n, memory_order_relaxed);
+        if (n < ANSWERS_MOST) {
+            memcpy(nvlink.answers[n].one, one, 16);
+            memcpy(nvlink.answers[n].other, other, 16);
+            nvlink.answers[n].joined = joined;
+            atomic_store_explicit(&nvlink.n, n + 1, memory_order_release);
+        }
+    }
+    pthread_mutex_unlock(&nvlink.lock);
+    return joined;
+}
+
+static void *asking_run(void *nothing)
+{
+    tutti_thread_roam();
+    for (int a = 0; a < asking.n; a++) {
+        for (int b = a + 1; b < asking.n; b++)
+            (void)answer_get(asking.gpus[a], asking.gpus[b]);
+    }
+    atomic_store_explicit(&asking.runs, 0, memory_order_release);
+    return nothing;
+}
+
+static void asking_join(void)
+{
+    if (asking.process == getpid())
+        pthread_join(asking.thread, NULL);
+    asking.process = 0;
+}
+
+/* The library would be unloaded under its thread. */
+static void asking_at_exit(void)
+{
+    pthread_mutex_lock(&asking.lock);
+    asking_join();
+    pthread_mutex_unlock(&asking.lock);
+}
+
+/* Signals are the program's: none is delivered to the thread. The lock is held. 0: there is no thread. */
+static int asking_begin(const unsigned char (*gpus)[16], int n)
+{
+    static int to_be_ended;
+    sigset_t all, before;
+    asking_join();
+    memcpy(asking.gpus, gpus, (size_t)n * sizeof asking.gpus[0]);
+    asking.n = n;
+    if (!to_be_ended)
+        to_be_ended = atexit(asking_at_exit) == 0;
+    atomic_store_explicit(&asking.runs, 1, memory_order_relaxed);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (pthread_create(&asking.thread, NULL, asking_run, NULL) == 0)
+        asking.process = getpid();
+    else
+        atomic_store_explicit(&asking.runs, 0, memory_order_relaxed);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return asking.process != 0;
+}
+
+int tutti_cuda_nvlink_ready(const unsigned char (*gpus)[16], int n)
+{
+    int missing = 0;
+    for (int a = 0; a < n; a++) {
+        for (int b = a + 1; b < n; b++)
+            missing += !answer_find(gpus[a], gpus[b]);
+    }
+    if (missing == 0 || n > ASKED_MOST || atomic_load_explicit(&nvlink.n, memory_order_relaxed) == ANSWERS_MOST)
+        return 1;
+    pthread_mutex_lock(&asking.lock);
+    const int runs =
+        asking.process == getpid() && atomic_load_explicit(&asking.runs, memory_order_acquire); /* not of the parent */
+    const int waits = runs || asking_begin(gpus, n);
+    pthread_mutex_unlock(&asking.lock);
+    return !waits;
+}
+
 int tutti_cuda_nvlink(const unsigned char one[16], const unsigned char other[16])
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
-    nvlink_wait();
-    const int known = nvml ? gpus_ask(one, other) : -1;
+    const struct answer *answer = answer_find(one, other);
+    const int known = answer ? answer->joined : answer_get(one, other);
     if (known < 0 && !atomic_flag_test_and_set(&said))
         tutti_info(
             "the management library (libnvidia-ml.so.1) does not report whether NVLink joins the GPUs: algorithms "

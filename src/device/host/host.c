@@ -274,8 +274,11 @@ static int kept_copy_now(void *to, const void *from, size_t bytes)
 }
 
 /* As on a GPU whose library starts in the background: after as long as a mapping takes, in each process by itself. */
-static int host_gpu_ready(void)
+static int host_gpu_ready(const unsigned char (*gpus)[16], int n)
 {
+    (void)gpus;
+    if (n < 2)
+        return 1;
     static _Atomic uint64_t since;
     uint64_t first = 0;
     const uint64_t now = tutti_now_ns();
