@@ -8,6 +8,7 @@
 
 #include "core/log.h"
 #include "core/reserve.h"
+#include "mpi/message/made.h"
 #include "mpi/message/unexpected_own.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/lent.h"
@@ -213,6 +214,8 @@ static int stamped_MPI_Request_get_status(MPI_Request request, int *flag, MPI_St
 
 static int stamped_MPI_Request_free(MPI_Request *request)
 {
+    if (unlikely(tutti_made_open) && request)
+        tutti_made_freed(*request);
     const int any =
         !tutti_stamped_none() || unlikely(atomic_load_explicit(&persistent_stamped, memory_order_relaxed) != 0);
     struct tutti_stamped *stamped =
@@ -270,6 +273,8 @@ static int leave_all(MPI_Comm comm, MPI_Comm instead)
 
 void tutti_stamped_leave(MPI_Comm comm)
 {
+    if (unlikely(tutti_made_open))
+        tutti_made_leave(comm);
     if (tutti_stamped_none() && likely(atomic_load_explicit(&persistent_stamped, memory_order_relaxed) == 0))
         return;
     if (leave_all(comm, comm))
@@ -287,6 +292,7 @@ void tutti_calls_stamped(void)
 
 void tutti_stamped_close(void)
 {
+    tutti_made_end(NULL);
     while (stamped_all) {
         struct tutti_stamped *stamped = stamped_all;
         if (stamped == &anchor)
