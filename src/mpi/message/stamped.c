@@ -168,7 +168,7 @@ static void stamped_free_later(struct tutti_stamped *stamped)
 
 /* ---- one request ---- */
 
-static int stamped_MPI_Wait(MPI_Request *request, MPI_Status *status)
+static __attribute__((noinline)) int stamped_one_wait(MPI_Request *request, MPI_Status *status)
 {
     struct tutti_stamped *stamped = tutti_stamped_none() || !request ? NULL : tutti_stamped_take(*request);
     if (likely(!stamped))
@@ -181,7 +181,12 @@ static int stamped_MPI_Wait(MPI_Request *request, MPI_Status *status)
     return tutti_stamped_end(stamped, where, code);
 }
 
-static int stamped_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+static int stamped_MPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+    return tutti_stamped_none() ? just_MPI_Wait(request, status) : stamped_one_wait(request, status);
+}
+
+static __attribute__((noinline)) int stamped_one_test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     struct tutti_stamped *stamped = tutti_stamped_none() || !request ? NULL : tutti_stamped_take(*request);
     if (likely(!stamped))
@@ -196,6 +201,11 @@ static int stamped_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     if (!stamped->persistent)
         *request = real;
     return tutti_stamped_end(stamped, where, code);
+}
+
+static int stamped_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    return tutti_stamped_none() ? just_MPI_Test(request, flag, status) : stamped_one_test(request, flag, status);
 }
 
 static int stamped_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
