@@ -72,7 +72,7 @@ int tutti_copy(void *to, const void *from, size_t bytes)
         return TUTTI_OK;
     if (!to || !from)
         return TUTTI_ERR_ARGUMENT;
-    if (device && device->active())
+    if (tutti_device_active(device))
         return device->memory.copy_now(to, from, bytes);
     memmove(to, from, bytes);
     return TUTTI_OK;
@@ -96,7 +96,7 @@ int tutti_is_device(const void *pointer)
 {
     const struct tutti_device *device = tutti_device();
     struct tutti_memory memory;
-    if (!device || !device->active())
+    if (!tutti_device_active(device))
         return 0;
     device->memory.classify(pointer, &memory);
     return memory.kind == TUTTI_MEMORY_DEVICE || memory.kind == TUTTI_MEMORY_MANAGED;

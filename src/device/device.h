@@ -125,6 +125,12 @@ struct tutti_meet_args;
 /* Whose interface to GPUs a program uses beside Tutti's calls, and asks an MPI for (MPIX_Query_cuda_support). */
 enum tutti_gpu_interface { TUTTI_GPU_INTERFACE_NONE, TUTTI_GPU_INTERFACE_CUDA };
 
+/* A word that is 0 only while active() of a device would return 0, so that a call on host memory asks no device. `at`
+ * may change at any time. What it has pointed to stays valid. */
+struct tutti_device_sign {
+    const uintptr_t *_Atomic at;
+};
+
 struct tutti_device {
     const char *name;
     const char *kinds;       /* memory that MPI calls take with it, by MPI 4.1's key mpi_memory_alloc_kinds */
@@ -146,6 +152,7 @@ struct tutti_device {
     /* 1 if this process may hold memory of the device now. Cheap enough for every call of a program: a load or two.
      * Never loads, opens or initialises anything. */
     int (*active)(void);
+    struct tutti_device_sign *sign; /* see tutti_device_active(); NULL: active() is asked every time */
     void (*close)(void); /* frees what open() took; only where the device is still alive, never from a destructor */
 
     /* GPUs of this process. */
@@ -361,6 +368,18 @@ struct tutti_device {
 
 /* How often the program has freed memory by Tutti's own calls. Tutti cannot observe other frees of device memory. */
 extern _Atomic uint64_t tutti_device_frees;
+
+/* device->active() of a device, which may be NULL. Makes no call while the process has not met it. */
+static inline int tutti_device_active(const struct tutti_device *device)
+{
+    if (!device)
+        return 0;
+    if (__builtin_expect(device->sign != NULL, 1) &&
+        __builtin_expect(
+            !__atomic_load_n(atomic_load_explicit(&device->sign->at, memory_order_acquire), __ATOMIC_ACQUIRE), 1))
+        return 0;
+    return device->active();
+}
 
 /* The device of this process, by TUTTI_DEVICE; NULL with TUTTI_DEVICE=none. Chosen once, opens nothing. */
 const struct tutti_device *tutti_device(void);

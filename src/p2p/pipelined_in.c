@@ -150,7 +150,7 @@ static enum way pipelined_in_way_of(struct tutti_incoming *in, uint64_t capacity
         return DROPPED;
     if (!e->plan)
         return AS_A_WHOLE;
-    if (!device || !device->active()) { /* so no element lies there */
+    if (!tutti_device_active(device)) { /* so no element lies there */
         e->places = (struct tutti_places){.gpu = -1};
         e->placed = 1;
     }

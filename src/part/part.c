@@ -72,7 +72,7 @@ static void part_place(struct tutti_part *part)
                                              .count = count,
                                              .buffer = args->buffer,
                                              .whole = args->in_order && (args->solid || count == 1)};
-    if (!device || !device->active() || tutti_part_capacity(part) == 0 || args->peer < 0) {
+    if (!tutti_device_active(device) || tutti_part_capacity(part) == 0 || args->peer < 0) {
         part->elements.places = (struct tutti_places){.gpu = -1};
         part->elements.placed = 1;
     }

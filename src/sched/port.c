@@ -12,7 +12,7 @@ int tutti_host_memory_take(struct tutti_host_memory *host, size_t bytes)
         return TUTTI_OK;
     tutti_host_memory_give(host);
     const struct tutti_device *device = tutti_device();
-    if (device && device->active())
+    if (tutti_device_active(device))
         host->bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes);
     host->memory = host->bounce ? host->bounce->memory : malloc(bytes + 1);
     host->bytes = host->memory ? bytes : 0;

@@ -159,21 +159,22 @@ int tutti_slot_take(struct tutti_node *node)
     if (number < 0)
         return -1;
     struct tutti_slot *slot = &tutti_node_control(node)->slot[number];
-    atomic_store(&slot->sequence, (uint32_t)TUTTI_FIRST);
-    atomic_store(&slot->done, (uint32_t)TUTTI_FIRST);
-    atomic_store(&slot->voted, (uint32_t)TUTTI_FIRST);
-    atomic_store(&slot->done_status, 0);
-    atomic_store(&slot->broken, 0);
-    atomic_store(&slot->report, 0);
-    atomic_store(&slot->want, 0);
+    atomic_store_explicit(&slot->sequence, (uint32_t)TUTTI_FIRST, memory_order_relaxed);
+    atomic_store_explicit(&slot->done, (uint32_t)TUTTI_FIRST, memory_order_relaxed);
+    atomic_store_explicit(&slot->voted, (uint32_t)TUTTI_FIRST, memory_order_relaxed);
+    atomic_store_explicit(&slot->done_status, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->broken, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->report, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->want, 0, memory_order_relaxed);
     for (int i = 0; i < TUTTI_RECORDS; i++) {
-        atomic_store(&slot->record[i].head, (uint32_t)TUTTI_FIRST);
-        atomic_store(&slot->record[i].ready, (uint32_t)TUTTI_FIRST);
+        atomic_store_explicit(&slot->record[i].head, (uint32_t)TUTTI_FIRST, memory_order_relaxed);
+        atomic_store_explicit(&slot->record[i].ready, (uint32_t)TUTTI_FIRST, memory_order_relaxed);
     }
     for (int i = 0; i < 2; i++) {
-        atomic_store(&slot->device[i], (uint32_t)TUTTI_FIRST);
+        atomic_store_explicit(&slot->device[i], (uint32_t)TUTTI_FIRST, memory_order_relaxed);
         slot->shares[i].in.shared = slot->shares[i].out.shared = 0;
     }
+    atomic_thread_fence(memory_order_seq_cst); /* before peers are sent its number */
     return number;
 }
 

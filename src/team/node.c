@@ -246,7 +246,7 @@ void tutti_node_close(struct tutti_node *node)
         atomic_store(&tutti_node_control(node)->closed, 1);
         tutti_socket_purge(node, -2);
     }
-    int alive = !node->forgotten && node->device && node->device->active();
+    int alive = !node->forgotten && tutti_device_active(node->device);
     tutti_deferred_free_end(node, alive);
     if (alive)
         tutti_cache_empty(node->cache, node->device);

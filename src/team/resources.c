@@ -252,7 +252,7 @@ static int is_drained(void *with)
 void tutti_resources_drain(struct tutti_team *team)
 {
     struct tutti_resources *resources = tutti_membership(team) ? tutti_membership(team)->resources : NULL;
-    if (!resources || resources->stuck || !team->device->active())
+    if (!resources || resources->stuck || !tutti_device_active(team->device))
         return;
     if (tutti_progress_wait(&(const struct tutti_wait){
             .done = is_drained, .with = team, .quiet = 1, .seconds = DRAIN_SECONDS, .every_us = 100}) == TUTTI_OK)

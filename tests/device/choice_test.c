@@ -159,13 +159,36 @@ static void test_choice(void **state)
     assert_memory_equal(in, out, sizeof in);
 }
 
+static int asked;
+static int counting_active(void)
+{
+    asked++;
+    return 1;
+}
+
+/* While the word of a device is 0 it is not asked. */
+static void test_sign(void **state)
+{
+    (void)state;
+    uintptr_t word = 0;
+    struct tutti_device_sign sign = {&word};
+    struct tutti_device counting = {.active = counting_active, .sign = &sign};
+    assert_int_equal(tutti_device_active(NULL), 0);
+    assert_int_equal(tutti_device_active(&counting), 0);
+    assert_int_equal(asked, 0);
+    word = 1;
+    assert_int_equal(tutti_device_active(&counting), 1);
+    assert_int_equal(asked, 1);
+    counting.sign = NULL;
+    assert_int_equal(tutti_device_active(&counting), 1);
+    assert_int_equal(asked, 2);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_list),
-        cmocka_unit_test(test_complete),
-        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_sign),     cmocka_unit_test(test_choice),  cmocka_unit_test(test_list),
+        cmocka_unit_test(test_complete), cmocka_unit_test(test_missing),
     };
     expected = argc > 1 ? argv[1] : "auto";
     setenv("TUTTI_DEVICE", expected, 1);

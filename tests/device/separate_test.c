@@ -50,9 +50,9 @@ static int store(int gpu, void *memory)
 static void meets(void)
 {
     int gpu = 5;
-    NEED(device->active() == 0 && device->gpu.count() == 0);
+    NEED(tutti_device_active(device) == 0 && device->gpu.count() == 0);
     NEED(tutti_host_program_count() == 3);
-    NEED(device->active() == 1 && device->gpu.count() == 3);
+    NEED(tutti_device_active(device) == 1 && device->gpu.count() == 3);
     NEED(device->gpu.current(&gpu) == TUTTI_OK && gpu == -1);
     program_memory(1, 0);
     NEED(device->gpu.current(&gpu) == TUTTI_OK && gpu == 1);

@@ -13,7 +13,7 @@ void tutti_nodes_look_at(const void *buffer, int *host, int *gpu)
 {
     const struct tutti_device *device = tutti_device();
     struct tutti_memory memory = {.kind = TUTTI_MEMORY_HOST, .gpu = -1};
-    if (device && device->active())
+    if (tutti_device_active(device))
         device->memory.classify(buffer, &memory);
     *host = memory.kind == TUTTI_MEMORY_HOST || memory.kind == TUTTI_MEMORY_PINNED;
     *gpu = memory.gpu;

@@ -85,7 +85,7 @@ int tutti_move(const struct tutti_team *team, void *to, const void *from, size_t
     const struct tutti_device *device = team->device ? team->device : tutti_device();
     enum tutti_phase before = tutti_phase(TUTTI_PHASE_COPY);
     int status = TUTTI_OK;
-    if (device && device->active())
+    if (tutti_device_active(device))
         status = device->memory.copy_now(to, from, bytes);
     else
         memmove(to, from, bytes);

@@ -17,7 +17,7 @@ static void coll_state_end(struct tutti_team *team, int alive)
         tutti_debug("kernels that stay: %llu launched, %llu calls by mail", (unsigned long long)state->linger.launches,
                     (unsigned long long)state->linger.served);
     if (alive) {
-        const int lives = state->spares && team->device->active() && team->life == tutti_gpu_life(team->gpu);
+        const int lives = state->spares && tutti_device_active(team->device) && team->life == tutti_gpu_life(team->gpu);
         for (int i = 0; i < state->spares && lives; i++)
             tutti_deferred_free_memory(team->node, state->spare[i]);
         for (int i = 0; i < (state->launch_cache ? TUTTI_CACHED_LAUNCHES : 0); i++)
@@ -27,7 +27,8 @@ static void coll_state_end(struct tutti_team *team, int alive)
     for (int i = 0; i < 2; i++) {
         if (state->sides[i])
             tutti_side_streams_close(team, state->sides[i],
-                                     alive && team->device->active() && team->life == tutti_gpu_life(team->gpu));
+                                     alive && tutti_device_active(team->device) &&
+                                         team->life == tutti_gpu_life(team->gpu));
     }
     free(state->launch_cache);
     for (size_t i = 0; i < state->plans; i++)

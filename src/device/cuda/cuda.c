@@ -288,6 +288,7 @@ const struct tutti_device tutti_device_cuda = {
     .lingers = 1,
     .open = cuda_open,
     .active = tutti_cuda_active,
+    .sign = &tutti_cuda_sign,
     .gpu.count = cuda_gpus,
     .gpu.current = cuda_current,
     .gpu.choose = cuda_choose,

@@ -12,6 +12,8 @@
 #include "core/status.h"
 
 struct tutti_cuda_driver tutti_cuda;
+static const uintptr_t unsure = 1, never = 0;
+struct tutti_device_sign tutti_cuda_sign = {&unsure};
 
 enum { UNKNOWN, READY, UNUSABLE, FORKED };
 static atomic_int state;
@@ -28,6 +30,7 @@ static atomic_ullong seen_loads;
 static void forget_in_child(void)
 {
     atomic_store(&state, FORKED);
+    atomic_store(&tutti_cuda_sign.at, &never);
 }
 
 struct walk {
@@ -64,8 +67,11 @@ static void move_mark(const char *name)
     void *handle = dlopen(name[0] ? name : NULL, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     if (!handle)
         return;
-    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map)
+    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map) {
         atomic_store_explicit(&mark, map, memory_order_release);
+        /* A thread that finds libcuda meanwhile has loaded it behind this object, or another thread has. */
+        atomic_store_explicit(&tutti_cuda_sign.at, (const uintptr_t *)&map->l_next, memory_order_release);
+    }
     dlclose(handle); /* it stays: RTLD_NODELETE */
 }
 
@@ -100,6 +106,7 @@ static int driver_resolve(void *library, char *why, size_t size)
             now = pthread_atfork(NULL, NULL, forget_in_child) == 0 ? READY : UNUSABLE;
         }
         atomic_store_explicit(&state, now, memory_order_release);
+        atomic_store(&tutti_cuda_sign.at, now == READY ? &unsure : &never);
     }
     pthread_mutex_unlock(&publish_lock);
     if (now == READY)

@@ -5,6 +5,8 @@
 #include <cuda.h>
 #include <stddef.h>
 
+#include "device/device.h"
+
 #if CUDA_VERSION < 11030
 #error "cuda.h of CUDA 11.3 or later is needed"
 #endif
@@ -31,6 +33,8 @@ extern struct tutti_cuda_driver tutti_cuda;
  * process that used it. Two or three loads while no object has been loaded since the last call; loads and initialises
  * nothing. */
 int tutti_cuda_active(void);
+/* Its word: the successor of the last object of the process, while libcuda is not there. */
+extern struct tutti_device_sign tutti_cuda_sign;
 /* Local: loads libcuda if it is not loaded. TUTTI_OK, or TUTTI_ERR_UNAVAILABLE with the reason in `why`. */
 int tutti_cuda_load(char *why, size_t size);
 /* 1 if libcuda is known and this is not a forked child; does not look for it. */

@@ -24,6 +24,7 @@ enum {
 
 static char *_Atomic first, *_Atomic second; /* the two ranges; set once, before arena_bytes */
 static atomic_size_t arena_bytes;
+uintptr_t tutti_host_awake;
 static atomic_int regions; /* how many there are; 0 in a child after fork */
 static atomic_int forked;
 static uint64_t last_id;
@@ -77,6 +78,17 @@ int tutti_host_arena_open(void)
         return TUTTI_ERR_UNAVAILABLE;
     tutti_once(&arena_once, arena_open_once);
     return first ? TUTTI_OK : TUTTI_ERR_MEMORY;
+}
+
+void tutti_host_wake(void)
+{
+    __atomic_store_n(&tutti_host_awake, 1, __ATOMIC_RELEASE);
+}
+
+static void arena_count_one(void)
+{
+    atomic_fetch_add(&regions, 1);
+    tutti_host_wake();
 }
 
 int tutti_host_arena_active(void)
@@ -230,7 +242,7 @@ int tutti_host_region_again(size_t bytes, struct tutti_host_region *out)
         region->own = 1;
         region->gpu = out->gpu;
         region->program = out->program;
-        atomic_fetch_add(&regions, 1);
+        arena_count_one();
         *out = *region;
         found = 1;
     }
@@ -271,7 +283,7 @@ static int map_locked(int fd, size_t bytes, int own, struct tutti_host_region *o
     table[index] =
         (struct tutti_host_region){++last_id, base, bytes, span, own ? fd : -1, own, 0, out->gpu, out->program};
     used++;
-    atomic_fetch_add(&regions, 1);
+    arena_count_one();
     *out = table[index];
     return TUTTI_OK;
 }
@@ -333,7 +345,7 @@ int tutti_host_region_reserve(int gpu, size_t bytes, size_t align, char **base)
         memmove(&table[index + 1], &table[index], (used - index) * sizeof *table);
         table[index] = (struct tutti_host_region){++last_id, at, 0, span, -1, TUTTI_HOST_RANGE, 0, gpu, 0};
         used++;
-        atomic_fetch_add(&regions, 1);
+        arena_count_one();
         *base = at;
     }
     pthread_rwlock_unlock(&lock);

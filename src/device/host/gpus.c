@@ -13,6 +13,7 @@
 #include "core/settings.h"
 #include "core/status.h"
 #include "device/device.h"
+#include "device/host/arena.h"
 #include "device/host/program.h"
 
 enum {
@@ -114,6 +115,8 @@ int tutti_host_enable(int gpu, int owner)
 void tutti_host_initialise(void)
 {
     atomic_store(&initialised, 1);
+    if (tutti_host_separate())
+        tutti_host_wake();
 }
 
 int tutti_host_initialised(void)

@@ -34,6 +34,8 @@ static int host_open(char *why, size_t size)
     return status;
 }
 
+static struct tutti_device_sign host_sign = {&tutti_host_awake};
+
 static int host_active(void)
 {
     return tutti_host_separate() ? tutti_host_initialised() && !tutti_host_forked() : tutti_host_arena_active();
@@ -328,6 +330,7 @@ const struct tutti_device tutti_device_host = {
     .channel_mb = 64,
     .open = host_open,
     .active = host_active,
+    .sign = &host_sign,
     .gpu.count = host_gpus,
     .gpu.current = host_current,
     .gpu.choose = host_choose,

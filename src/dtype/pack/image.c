@@ -253,7 +253,7 @@ static void images_end(const struct tutti_device *device, struct tutti_plan_imag
     pthread_mutex_unlock(&lock);
     while (gone) {
         struct tutti_plan_image *next = gone->next;
-        if (device->active() && gone->life == tutti_gpu_life(gone->gpu))
+        if (tutti_device_active(device) && gone->life == tutti_gpu_life(gone->gpu))
             device->memory.free(gone->memory);
         free(gone);
         gone = next;

@@ -22,8 +22,7 @@ static MPI_Count blocks_extent_of(MPI_Datatype type)
 
 static int on_device(const struct tutti_side *side)
 {
-    if (side->n <= 0 || side->given.buffer == MPI_IN_PLACE || !tutti_door.device || !tutti_door.device->active() ||
-        tutti_inside)
+    if (side->n <= 0 || side->given.buffer == MPI_IN_PLACE || !tutti_device_active(tutti_door.device) || tutti_inside)
         return 0;
     /* The blocks of one buffer and type are where the first is that has any elements. */
     for (int i = 0; i < side->n; i++) {

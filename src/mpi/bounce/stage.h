@@ -92,7 +92,7 @@ static inline int tutti_needs_staging_at(const void *buffer, MPI_Datatype type, 
 {
     there->staged = 0;
     there->memory.kind = TUTTI_MEMORY_HOST;
-    if (likely(!tutti_door.device || !tutti_door.device->active()))
+    if (likely(!tutti_device_active(tutti_door.device)))
         return 0;
     there->staged = tutti_must_stage_at(buffer, &there->memory);
     if (unlikely(tutti_type_find(type) == NULL))

@@ -256,7 +256,7 @@ static MPI_Count external_most(const struct packing *call)
 /* 1 if a call must not go to the MPI as it is. Memory that both reach may: the MPI packs it. */
 static inline int pack_is_ours(const void *elements, MPI_Datatype type, const void *message)
 {
-    if (likely(!tutti_door.device || !tutti_door.device->active()) || tutti_inside)
+    if (likely(!tutti_device_active(tutti_door.device)) || tutti_inside)
         return 0;
     return tutti_on_device(elements) || tutti_on_device(message) ||
            (unlikely(!tutti_type_find(type)) && tutti_elements_on_device(elements, type));

@@ -126,25 +126,40 @@ static int progressing_finish(MPI_Comm comm, int code, MPI_Request *request, MPI
 #define FORM_MPI_Mrecv   MPI_Imrecv
 #define FORM_MPI_Mrecv_c MPI_Imrecv_c
 
+/* With nothing open the MPI makes the call, without a frame of this function's. */
+#define PLAINLY(name, parameters, arguments)                                                                           \
+    static int progressing_##name parameters                                                                           \
+    {                                                                                                                  \
+        return likely(!tutti_progress_busy()) ? just_##name arguments : open_##name arguments;                         \
+    }
+#define PLAINLY_RECEIVED(name, parameters, arguments)                                                                  \
+    static int progressing_##name parameters                                                                           \
+    {                                                                                                                  \
+        return likely(!tutti_progress_busy() && !tutti_receives_look()) ? just_##name arguments                        \
+                                                                        : open_##name arguments;                       \
+    }
+
 #define AND_REQUEST(...) (__VA_ARGS__, &request)
 #define SENDS(name, parameters, arguments)                                                                             \
     static int(*just_##name) parameters;                                                                               \
-    static int progressing_##name parameters                                                                           \
+    static __attribute__((noinline)) int open_##name parameters                                                        \
     {                                                                                                                  \
         MPI_Request request;                                                                                           \
         if (progressing_nothing_open())                                                                                \
             return just_##name arguments;                                                                              \
         return progressing_finish(comm, tutti_next.FORM_##name AND_REQUEST arguments, &request, MPI_STATUS_IGNORE);    \
-    }
+    }                                                                                                                  \
+    PLAINLY(name, parameters, arguments)
 #define MEETS(name, parameters, arguments)                                                                             \
     static int(*just_##name) parameters;                                                                               \
-    static int progressing_##name parameters                                                                           \
+    static __attribute__((noinline)) int open_##name parameters                                                        \
     {                                                                                                                  \
         if (progressing_nothing_open())                                                                                \
             return just_##name arguments;                                                                              \
         TUTTI_HOOKED(!progressing_meet(comm));                                                                         \
         return progressing_swept(just_##name arguments);                                                               \
-    }
+    }                                                                                                                  \
+    PLAINLY(name, parameters, arguments)
 /* This rank cannot see which ranks arrive. */
 #define STANDS(name, parameters, arguments)                                                                            \
     static int(*just_##name) parameters;                                                                               \
@@ -155,17 +170,18 @@ static int progressing_finish(MPI_Comm comm, int code, MPI_Request *request, MPI
     }
 #define RECEIVES(name, parameters, arguments)                                                                          \
     static int(*just_##name) parameters;                                                                               \
-    static int progressing_##name parameters                                                                           \
+    static __attribute__((noinline)) int open_##name parameters                                                        \
     {                                                                                                                  \
         MPI_Request request;                                                                                           \
         if (none_held() || source == MPI_PROC_NULL)                                                                    \
             return just_##name arguments;                                                                              \
         return progressing_finish(comm, tutti_next.FORM_##name(buf, count, datatype, source, tag, comm, &request),     \
                                   &request, status);                                                                   \
-    }
+    }                                                                                                                  \
+    PLAINLY_RECEIVED(name, parameters, arguments)
 #define TAKES(name, parameters, arguments)                                                                             \
     static int(*just_##name) parameters;                                                                               \
-    static int progressing_##name parameters                                                                           \
+    static __attribute__((noinline)) int open_##name parameters                                                        \
     {                                                                                                                  \
         MPI_Request request;                                                                                           \
         if (none_held())                                                                                               \
@@ -173,10 +189,11 @@ static int progressing_finish(MPI_Comm comm, int code, MPI_Request *request, MPI
         const MPI_Comm comm = tutti_handles.world; /* nothing else is known of a matched message */                    \
         return progressing_finish(comm, tutti_next.FORM_##name(buf, count, datatype, message, &request), &request,     \
                                   status);                                                                             \
-    }
+    }                                                                                                                  \
+    PLAINLY_RECEIVED(name, parameters, arguments)
 #define EXCHANGES_BY(suffix, name, parameters, arguments)                                                              \
     static int(*just_##name) parameters;                                                                               \
-    static int progressing_##name parameters                                                                           \
+    static __attribute__((noinline)) int open_##name parameters                                                        \
     {                                                                                                                  \
         MPI_Request receive, send;                                                                                     \
         if (none_held())                                                                                               \
@@ -195,7 +212,8 @@ static int progressing_finish(MPI_Comm comm, int code, MPI_Request *request, MPI
         int sent = progressing_finish(comm, code, &send, MPI_STATUS_IGNORE);                                           \
         int received = progressing_finish(comm, MPI_SUCCESS, &receive, status);                                        \
         return sent != MPI_SUCCESS ? sent : received;                                                                  \
-    }
+    }                                                                                                                  \
+    PLAINLY_RECEIVED(name, parameters, arguments)
 #define EXCHANGES_AS(suffix, name, parameters, arguments) EXCHANGES_BY(suffix, name, parameters, arguments)
 #define EXCHANGES(name, parameters, arguments)            EXCHANGES_AS(SUFFIX_##name, name, parameters, arguments)
 #define SUFFIX_MPI_Sendrecv

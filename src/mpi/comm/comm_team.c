@@ -196,7 +196,8 @@ int tutti_comm_ready(struct tutti_comm *comm, int wait)
 
 void tutti_comm_team(struct tutti_comm *comm, int wait)
 {
-    switch (tutti_whose(comm->handle)) {
+    /* Its only rank is this process. */
+    switch (comm->transport.base.size == 1 ? TUTTI_OURS : tutti_whose(comm->handle)) {
     case TUTTI_OURS:
         if (wait)
             make_team(comm);

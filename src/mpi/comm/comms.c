@@ -98,10 +98,12 @@ static int comms_on_delete(MPI_Comm handle, int key, void *value, void *extra)
             break;
         }
     }
-    for (size_t i = 0; comm && i < table->slots; i++) {
+    for (size_t i = comm ? tutti_hash(tutti_comm_key(comm->handle), table->slots) : 0;
+         comm && atomic_load(&table->slot[i].key) != TUTTI_SLOT_FREE; i = (i + 1) & (table->slots - 1)) {
         if (atomic_load(&table->slot[i].comm) == comm) {
             atomic_store(&table->slot[i].comm, NULL);
             atomic_store(&table->slot[i].key, TUTTI_SLOT_GONE);
+            break;
         }
     }
     pthread_mutex_unlock(&lock);

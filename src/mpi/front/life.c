@@ -281,9 +281,9 @@ void tutti_life_shut(int all, int last)
     tutti_front->table(TUTTI_TABLE_MPI);
     tutti_unexpected_close();
     tutti_stamped_close();
-    tutti_queues_close(tutti_door.device && tutti_door.device->active());
+    tutti_queues_close(tutti_device_active(tutti_door.device));
     tutti_partitioned_close();
-    tutti_endpoints_close(tutti_door.device && tutti_door.device->active());
+    tutti_endpoints_close(tutti_device_active(tutti_door.device));
     tutti_opening_load_end();
     tutti_comms_close();
     tutti_fibers_end();
@@ -294,7 +294,7 @@ void tutti_life_shut(int all, int last)
     tutti_layouts_close();
     tutti_overrun_close();
     tutti_early_close();
-    tutti_bounce_close(tutti_door.device && tutti_door.device->active());
+    tutti_bounce_close(tutti_device_active(tutti_door.device));
     tutti_types_close();
     tutti_errors_close();
     tutti_comm_hints_close();

@@ -17,6 +17,7 @@
 #include "mpi/front/front.h"
 #include "mpi/front/job.h"
 #include "mpi/message/short_recv.h"
+#include "mpi/message/start.h"
 #include "mpi/message/unexpected.h"
 #include "mpi/real/handles.h"
 #include "mpi/real/hook.h"
@@ -259,7 +260,7 @@ int tutti_door_MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Se
         sessions++;
         threads |= asks_for_threads(more != tutti_handles.no_info ? more : info);
         if (threads)
-            tutti_unwatched_end();
+            tutti_receives_end();
         pthread_mutex_unlock(&lock);
     }
     if (more != tutti_handles.no_info)

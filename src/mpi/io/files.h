@@ -10,7 +10,7 @@
  * not take it in files. */
 static inline int tutti_file_stages(const void *buffer, MPI_Datatype type, struct tutti_there *there)
 {
-    if (likely(!tutti_door.device || !tutti_door.device->active()))
+    if (likely(!tutti_device_active(tutti_door.device)))
         return 0;
     return tutti_needs_host(buffer, type, there);
 }

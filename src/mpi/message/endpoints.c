@@ -216,10 +216,11 @@ void tutti_endpoints_connect(struct tutti_team *team, int gpu)
 void tutti_endpoints_comm_freed(void)
 {
     pthread_mutex_lock(&lock);
-    for (int i = 0; i < COMMS; i++) {
+    for (unsigned i = 0; i < COMMS && i < next; i++) {
         free(table[i].world);
         table[i].world = NULL;
     }
+    next = 0;
     pthread_mutex_unlock(&lock);
 }
 

@@ -82,7 +82,7 @@ void tutti_endpoints_comm_freed(void);
 /* 1 if receives of all lengths look for RTSs: the program has met a GPU. */
 static inline int tutti_endpoint_short(void)
 {
-    return tutti_endpoint && (tutti_endpoint_listens(tutti_endpoint) || tutti_door.device->active());
+    return tutti_endpoint && (tutti_endpoint_listens(tutti_endpoint) || tutti_device_active(tutti_door.device));
 }
 extern atomic_int tutti_endpoint_blinded; /* 1: open receives may ignore short RTSs */
 /* A receive that ignores short RTSs may be open from now on, also when the program meets a GPU. 1: it has met one

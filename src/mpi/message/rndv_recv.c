@@ -50,7 +50,7 @@ int tutti_recv_open(struct tutti_recv_request *recv, const void *buffer, MPI_Cou
     if ((!tutti_endpoint && !tutti_far_on) || count <= 0 || type == tutti_handles.no_type || tutti_inside)
         return 0;
     tutti_trace(TUTTI_TRACE_RECV, 0);
-    const int active = tutti_door.device && tutti_door.device->active();
+    const int active = tutti_device_active(tutti_door.device);
     if (tutti_endpoint && active)
         tutti_endpoints_poll(buffer);
     struct tutti_layout *layout = tutti_layout_of(type);

@@ -8,6 +8,7 @@
 
 #include "core/log.h"
 #include "core/reserve.h"
+#include "mpi/message/made.h"
 #include "mpi/message/unexpected_own.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/lent.h"
@@ -167,7 +168,7 @@ static void stamped_free_later(struct tutti_stamped *stamped)
 
 /* ---- one request ---- */
 
-static int stamped_MPI_Wait(MPI_Request *request, MPI_Status *status)
+static __attribute__((noinline)) int stamped_one_wait(MPI_Request *request, MPI_Status *status)
 {
     struct tutti_stamped *stamped = tutti_stamped_none() || !request ? NULL : tutti_stamped_take(*request);
     if (likely(!stamped))
@@ -180,7 +181,12 @@ static int stamped_MPI_Wait(MPI_Request *request, MPI_Status *status)
     return tutti_stamped_end(stamped, where, code);
 }
 
-static int stamped_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+static int stamped_MPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+    return tutti_stamped_none() ? just_MPI_Wait(request, status) : stamped_one_wait(request, status);
+}
+
+static __attribute__((noinline)) int stamped_one_test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     struct tutti_stamped *stamped = tutti_stamped_none() || !request ? NULL : tutti_stamped_take(*request);
     if (likely(!stamped))
@@ -195,6 +201,11 @@ static int stamped_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     if (!stamped->persistent)
         *request = real;
     return tutti_stamped_end(stamped, where, code);
+}
+
+static int stamped_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    return tutti_stamped_none() ? just_MPI_Test(request, flag, status) : stamped_one_test(request, flag, status);
 }
 
 static int stamped_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
@@ -213,6 +224,8 @@ static int stamped_MPI_Request_get_status(MPI_Request request, int *flag, MPI_St
 
 static int stamped_MPI_Request_free(MPI_Request *request)
 {
+    if (unlikely(tutti_made_open) && request)
+        tutti_made_freed(*request);
     const int any =
         !tutti_stamped_none() || unlikely(atomic_load_explicit(&persistent_stamped, memory_order_relaxed) != 0);
     struct tutti_stamped *stamped =
@@ -270,6 +283,8 @@ static int leave_all(MPI_Comm comm, MPI_Comm instead)
 
 void tutti_stamped_leave(MPI_Comm comm)
 {
+    if (unlikely(tutti_made_open))
+        tutti_made_leave(comm);
     if (tutti_stamped_none() && likely(atomic_load_explicit(&persistent_stamped, memory_order_relaxed) == 0))
         return;
     if (leave_all(comm, comm))
@@ -287,6 +302,7 @@ void tutti_calls_stamped(void)
 
 void tutti_stamped_close(void)
 {
+    tutti_made_end(NULL);
     while (stamped_all) {
         struct tutti_stamped *stamped = stamped_all;
         if (stamped == &anchor)

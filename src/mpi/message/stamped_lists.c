@@ -130,14 +130,15 @@ static int stamped_list_end_all(struct stamped_list *m, int ended, int code)
     if (found == NO_MEMORY)                                                                                            \
         return tutti_fail_self(MPI_ERR_NO_MEM);
 
-static int stamped_MPI_Waitall(int n, MPI_Request requests[], MPI_Status *statuses)
+static __attribute__((noinline)) int stamped_some_waitall(int n, MPI_Request requests[], MPI_Status *statuses)
 {
     LIST_OR(just_MPI_Waitall(n, requests, statuses), statuses, 1)
     const int code = just_MPI_Waitall(n, m.shown, m.statuses);
     return stamped_list_end_all(&m, code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS, code);
 }
 
-static int stamped_MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Status *statuses)
+static __attribute__((noinline)) int stamped_some_testall(int n, MPI_Request requests[], int *flag,
+                                                          MPI_Status *statuses)
 {
     LIST_OR(just_MPI_Testall(n, requests, flag, statuses), statuses, 1)
     const int code = just_MPI_Testall(n, m.shown, flag, m.statuses);
@@ -153,7 +154,7 @@ static int stamped_list_end_any(struct stamped_list *m, int which, MPI_Status *s
     return code;
 }
 
-static int stamped_MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Status *status)
+static __attribute__((noinline)) int stamped_some_waitany(int n, MPI_Request requests[], int *which, MPI_Status *status)
 {
     LIST_OR(just_MPI_Waitany(n, requests, which, status), NULL, 0)
     MPI_Status own = {0}, *where = status == MPI_STATUS_IGNORE ? &own : status;
@@ -161,7 +162,8 @@ static int stamped_MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_St
     return stamped_list_end_any(&m, *which, where, code);
 }
 
-static int stamped_MPI_Testany(int n, MPI_Request requests[], int *which, int *flag, MPI_Status *status)
+static __attribute__((noinline)) int stamped_some_testany(int n, MPI_Request requests[], int *which, int *flag,
+                                                          MPI_Status *status)
 {
     LIST_OR(just_MPI_Testany(n, requests, which, flag, status), NULL, 0)
     MPI_Status own = {0}, *where = status == MPI_STATUS_IGNORE ? &own : status;
@@ -178,19 +180,38 @@ static int stamped_list_end_some(struct stamped_list *m, int out, const int whic
     return code;
 }
 
-static int stamped_MPI_Waitsome(int n, MPI_Request requests[], int *out, int which[], MPI_Status *statuses)
+static __attribute__((noinline)) int stamped_some_waitsome(int n, MPI_Request requests[], int *out, int which[],
+                                                           MPI_Status *statuses)
 {
     LIST_OR(just_MPI_Waitsome(n, requests, out, which, statuses), statuses, 1)
     const int code = just_MPI_Waitsome(n, m.shown, out, which, m.statuses);
     return stamped_list_end_some(&m, *out, which, code);
 }
 
-static int stamped_MPI_Testsome(int n, MPI_Request requests[], int *out, int which[], MPI_Status *statuses)
+static __attribute__((noinline)) int stamped_some_testsome(int n, MPI_Request requests[], int *out, int which[],
+                                                           MPI_Status *statuses)
 {
     LIST_OR(just_MPI_Testsome(n, requests, out, which, statuses), statuses, 1)
     const int code = just_MPI_Testsome(n, m.shown, out, which, m.statuses);
     return stamped_list_end_some(&m, *out, which, code);
 }
+
+/* While no request is stamped. */
+#define PLAIN(call, lower, parameters, arguments)                                                                      \
+    static int stamped_MPI_##call parameters                                                                           \
+    {                                                                                                                  \
+        return tutti_stamped_none() ? just_MPI_##call arguments : stamped_some_##lower arguments;                      \
+    }
+PLAIN(Waitall, waitall, (int n, MPI_Request requests[], MPI_Status *statuses), (n, requests, statuses))
+PLAIN(Testall, testall, (int n, MPI_Request requests[], int *flag, MPI_Status *statuses), (n, requests, flag, statuses))
+PLAIN(Waitany, waitany, (int n, MPI_Request requests[], int *which, MPI_Status *status), (n, requests, which, status))
+PLAIN(Testany, testany, (int n, MPI_Request requests[], int *which, int *flag, MPI_Status *status),
+      (n, requests, which, flag, status))
+PLAIN(Waitsome, waitsome, (int n, MPI_Request requests[], int *out, int which[], MPI_Status *statuses),
+      (n, requests, out, which, statuses))
+PLAIN(Testsome, testsome, (int n, MPI_Request requests[], int *out, int which[], MPI_Status *statuses),
+      (n, requests, out, which, statuses))
+#undef PLAIN
 
 void tutti_calls_listed(void)
 {

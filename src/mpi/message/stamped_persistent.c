@@ -3,38 +3,60 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "core/log.h"
 #include "mpi/message/endpoints.h"
+#include "mpi/message/made.h"
 #include "mpi/message/unexpected_own.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/lent.h"
 #include "mpi/real/self.h"
+#include "mpi/request/unwatched.h"
 
 static int (*just_MPI_Recv_init)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
 static int (*just_MPI_Recv_init_c)(void *, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
 static int (*just_MPI_Start)(MPI_Request *);
 static int (*just_MPI_Startall)(int, MPI_Request[]);
 
-/* A persistent receive was made. If it cannot be recorded it is freed. */
-static int persistent_note(void *buffer, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-                           MPI_Request *request)
+/* 0: out of memory. */
+static int made_stamp(const struct tutti_made_receive *made)
 {
     struct tutti_stamped *stamped = calloc(1, sizeof *stamped);
-    if (!stamped || !tutti_type_hold(type)) {
-        free(stamped);
-        tutti_next.MPI_Request_free(request);
-        return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
-    }
-    *stamped = (struct tutti_stamped){.request = *request,
+    if (!stamped)
+        return 0;
+    *stamped = (struct tutti_stamped){.request = made->request,
                                       .persistent = 1,
                                       .instead = tutti_handles.no_request,
-                                      .buffer = buffer,
-                                      .count = count,
-                                      .type = type,
-                                      .source = source,
-                                      .tag = tag,
-                                      .comm = comm};
+                                      .buffer = made->buffer,
+                                      .count = made->count,
+                                      .type = made->type,
+                                      .source = made->source,
+                                      .tag = made->tag,
+                                      .comm = made->comm};
     tutti_stamped_add(stamped);
-    return MPI_SUCCESS;
+    return 1;
+}
+
+/* A persistent receive was made. If it cannot be recorded it is freed. */
+static int persistent_note(const struct tutti_made_receive *made, MPI_Request *request)
+{
+    const int held = tutti_type_hold(made->type);
+    if (likely(held) && ((tutti_unwatched_on && tutti_made_put(made)) || made_stamp(made)))
+        return MPI_SUCCESS;
+    if (held)
+        tutti_type_release(made->type);
+    tutti_next.MPI_Request_free(request);
+    return tutti_fail_comm(made->comm, MPI_ERR_NO_MEM);
+}
+
+static void made_stamp_later(const struct tutti_made_receive *made)
+{
+    if (!made_stamp(made))
+        tutti_error("out of memory: a persistent receive may miss messages that a probe has found");
+}
+
+void tutti_persistent_stamp(void)
+{
+    tutti_made_end(made_stamp_later);
 }
 
 #define INIT(suffix, COUNT)                                                                                            \
@@ -45,7 +67,8 @@ static int persistent_note(void *buffer, MPI_Count count, MPI_Datatype type, int
         if (code != MPI_SUCCESS || likely(!tutti_endpoint && !tutti_far_on) || comm == tutti_self_quiet() ||           \
             source == MPI_PROC_NULL)                                                                                   \
             return code;                                                                                               \
-        return persistent_note(buf, count, type, source, tag, comm, request);                                          \
+        return persistent_note(&(const struct tutti_made_receive){1, *request, buf, count, type, source, tag, comm},   \
+                               request);                                                                               \
     }
 INIT(, int)
 INIT(_c, MPI_Count)

@@ -6,6 +6,7 @@
 #include "mpi/message/requests.h"
 #include "mpi/message/rndv.h"
 #include "mpi/message/rndv_recv.h"
+#include "mpi/message/unexpected.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/quiet.h"
 #include "mpi/request/unwatched.h"
@@ -136,11 +137,17 @@ static void watch_receive(const struct tutti_unwatched *receive)
     tutti_request_begun(entry, receive->request);
 }
 
+void tutti_receives_end(void)
+{
+    tutti_unwatched_end();
+    tutti_persistent_stamp();
+}
+
 void tutti_receives_begin(void)
 {
     tutti_unwatched_begin(tutti_endpoint && !tutti_far_on && !tutti_door.multiple, watch_receive);
     if (tutti_endpoint)
-        tutti_endpoint_before_use(tutti_endpoint, tutti_unwatched_end);
+        tutti_endpoint_before_use(tutti_endpoint, tutti_receives_end);
 }
 
 /* A persistent send that the MPI need not make. The MPI has made one, so the arguments are right. */

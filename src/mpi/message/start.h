@@ -18,5 +18,7 @@ int tutti_door_irecv_as_c(const char *name, const struct tutti_there *there, voi
 /* Local, once the endpoint is open: receives of host memory are watched only where they must be (request/unwatched.h).
  */
 void tutti_receives_begin(void);
+/* From now on all are watched: RTSs may arrive, or several threads may receive. */
+void tutti_receives_end(void);
 
 #endif

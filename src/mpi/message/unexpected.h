@@ -30,6 +30,9 @@ int tutti_unexpected_may(void);
 /* The result of MPI_Iprobe or, with message not NULL, MPI_Improbe. Never waits. Not for MPI_PROC_NULL. */
 int tutti_unexpected_probe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status);
 
+/* RTSs may arrive from now on, or several threads receive: persistent receives that were recorded are stamped. */
+void tutti_persistent_stamp(void);
+
 /* Called before a communicator is freed. */
 void tutti_unexpected_forget(MPI_Comm comm);
 /* The same for requests: a persistent receive gets no message of another communicator with that handle, and errors

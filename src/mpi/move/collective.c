@@ -13,6 +13,18 @@ static int collective_failed(const struct tutti_exchange *exchange, int status)
     return tutti_stage_failed(exchange->name, exchange->comm, status);
 }
 
+/* `few` is this rank's own block of `many`, the joined blocks of all ranks. */
+static void collective_keep_own_block(struct tutti_blocks *few, const struct tutti_blocks *many, const void *given,
+                                      int own)
+{
+    const struct tutti_block *one = few->block, *all = many->block;
+    if (few->n != 1 || many->n != 1 || !one->solid || !all->solid || one->bytes >= all->bytes)
+        return;
+    const size_t before = (size_t)own * one->bytes;
+    if (before + one->bytes <= all->bytes && given == all->at + before)
+        few->buffer = many->memory + all->place + before;
+}
+
 /* If the program gives one buffer twice, the MPI gets one memory twice, so that it finds that error too. `own`: this
  * rank's block, of a buffer that has several. */
 static void collective_keep_alias(struct tutti_exchange *exchange, const struct tutti_side *sent,
@@ -22,11 +34,12 @@ static void collective_keep_alias(struct tutti_exchange *exchange, const struct 
     struct tutti_blocks *from = &exchange->in, *to = &exchange->out;
     if (in->type != out->type || in->types != out->types)
         return;
-    if (in->counts == out->counts) {
-        if (in->buffer == out->buffer) {
-            from->buffer = to->buffer;
-            from->types = to->types;
-        }
+    if (in->counts == out->counts && in->buffer == out->buffer) {
+        from->buffer = to->buffer;
+        from->types = to->types;
+    } else if (!in->counts && !out->counts) {
+        collective_keep_own_block(from, to, in->buffer, own);
+        collective_keep_own_block(to, from, out->buffer, own);
     } else if (!in->counts && own < to->n && to->block[own].bytes > 0 && in->buffer == to->block[own].at) {
         from->buffer = to->memory + to->block[own].place;
     } else if (!out->counts && own < from->n && from->block[own].bytes > 0 && out->buffer == from->block[own].at) {

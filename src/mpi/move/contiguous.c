@@ -37,6 +37,21 @@ static int contiguous_end(const struct tutti_collective_args *args, enum tutti_r
     return status == TUTTI_OK ? code : tutti_stage_failed(args->name, args->comm, status);
 }
 
+/* If the program gives one buffer twice, or its own block of the other buffer, so does the MPI get them, which compares
+ * them. */
+static void contiguous_keep_alias(struct tutti_collective_args *given, const struct tutti_collective_args *args,
+                                  const struct tutti_pattern *pattern, const struct tutti_stage *in,
+                                  const struct tutti_stage *out)
+{
+    const MPI_Count before =
+        pattern->recv.n > pattern->send.n && pattern->rank > 0 ? pattern->rank * args->out.count : 0;
+    const char *const user = args->out.buffer, *const host = given->out.buffer;
+    if (args->in.buffer == args->out.buffer)
+        given->in.buffer = given->out.buffer;
+    else if (before > 0 && in->packed == out->packed && args->in.buffer == user + before * out->extent)
+        given->in.buffer = host + before * (out->packed ? (MPI_Count)out->size : out->extent);
+}
+
 static int contiguous_staged(const struct tutti_collective_args *args, enum tutti_reason reason,
                              const struct tutti_pattern *pattern)
 {
@@ -53,9 +68,8 @@ static int contiguous_staged(const struct tutti_collective_args *args, enum tutt
         TUTTI_INSIDE();
         if (pattern->shared && pattern->send.used)
             given.out = given.in;
-        if (tutti_quirks.refuses_alias && in.staged && out.staged && args->in.buffer == args->out.buffer &&
-            args->in.type == args->out.type)
-            given.in.buffer = given.out.buffer; /* the MPI compares them, as it would compare the program's */
+        if (unlikely(tutti_quirks.refuses_alias) && in.staged && out.staged && args->in.type == args->out.type)
+            contiguous_keep_alias(&given, args, pattern, &in, &out);
         code = contiguous_call(&given);
     }
     return contiguous_end(args, reason, code, status, &in, &out);

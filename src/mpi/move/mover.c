@@ -57,7 +57,7 @@ static int mover_describe_blocks(struct tutti_mover *x)
 /* 0 if this rank cannot take part, and the reason. */
 static int mover_describe(struct tutti_mover *x)
 {
-    if (!tutti_door.device || !tutti_door.device->active())
+    if (!tutti_device_active(tutti_door.device))
         return TUTTI_NO(HOST_SOME);
     if (!tutti_endpoint)
         return TUTTI_NO(APART);

@@ -30,7 +30,7 @@ static inline int tutti_mover_counts(enum tutti_collective collective, MPI_Comm 
 /* 1 while this process cannot have memory of the device, and in calls that come from Tutti itself. */
 static inline int tutti_nothing_on_device(void)
 {
-    return likely(!tutti_door.device || !tutti_door.device->active()) || tutti_inside;
+    return likely(!tutti_device_active(tutti_door.device)) || tutti_inside;
 }
 
 /* 1: the call is done, and *code is its result. 0: the MPI must make it. Collective over the communicator at its

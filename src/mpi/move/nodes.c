@@ -111,7 +111,7 @@ static void nodes_look(struct tutti_move_block *block, int n, int *host, int *de
             continue;
         }
         tutti_elements_span(&block[i].elements, &lowest, &end);
-        if (tutti_door.device && tutti_door.device->active())
+        if (tutti_device_active(tutti_door.device))
             tutti_door.device->memory.classify(lowest, &memory);
         const int reached = memory.kind == TUTTI_MEMORY_DEVICE || memory.kind == TUTTI_MEMORY_MANAGED;
         *device |= reached;

@@ -38,8 +38,7 @@ static int job_describe(struct tutti_nodes_job *job, struct tutti_over_nodes_cal
     int current;
     over->bytes = tutti_mover_nodes_kind(x, &job->call, described);
     job->call.move = &x->move;
-    if (described && tutti_door.device && tutti_door.device->active() &&
-        tutti_door.device->gpu.current(&current) == TUTTI_OK)
+    if (described && tutti_device_active(tutti_door.device) && tutti_door.device->gpu.current(&current) == TUTTI_OK)
         x->move.current = current; /* the GPU of this thread, not of the worker */
     if (over->turn == TUTTI_NODES_TAKEN && !described)
         return refused ? 0 : TUTTI_ERR_MEMORY;

@@ -30,7 +30,7 @@ void tutti_over_nodes_free(struct tutti_over_nodes *over)
 {
     if (!over)
         return;
-    const int alive = tutti_door.device && tutti_door.device->active();
+    const int alive = tutti_device_active(tutti_door.device);
     tutti_nodes_free(over->nodes, alive);
     tutti_carry_free(over->carry, alive);
     if (!over->failed)

@@ -49,7 +49,7 @@ static inline void tutti_leave(int *unused)
  * otherwise unchanged. */
 static inline int tutti_on_device_at(const void *pointer, struct tutti_memory *out)
 {
-    if (!tutti_door.device || !tutti_door.device->active())
+    if (!tutti_device_active(tutti_door.device))
         return 0;
     tutti_door.device->memory.classify(pointer, out);
     return out->kind == TUTTI_MEMORY_DEVICE;

@@ -1,6 +1,7 @@
 #include "mpi/real/self.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "progress/engine.h"
@@ -16,7 +17,7 @@ enum {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static MPI_Comm self; /* of this process alone */
-static int made;
+static atomic_int made;
 static int last_tag; /* of this MPI */
 static int *free_tags, tags_free, tags_used, tags_room;
 static pthread_mutex_t pulse_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -38,14 +39,16 @@ int tutti_self_last_tag(void)
 static int make_self(void)
 {
     if (!made && tutti_next.MPI_Comm_split(tutti_handles.self, 0, 0, &self) == MPI_SUCCESS) {
-        made = tutti_next.MPI_Comm_set_errhandler(self, tutti_handles.errors_return) == MPI_SUCCESS;
         last_tag = tutti_self_last_tag();
+        made = tutti_next.MPI_Comm_set_errhandler(self, tutti_handles.errors_return) == MPI_SUCCESS;
     }
     return made;
 }
 
 MPI_Comm tutti_self_quiet(void)
 {
+    if (likely(atomic_load_explicit(&made, memory_order_acquire)))
+        return self;
     TUTTI_INSIDE();
     pthread_mutex_lock(&lock);
     MPI_Comm quiet = make_self() ? self : tutti_handles.self;

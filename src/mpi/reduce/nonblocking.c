@@ -8,6 +8,7 @@
 #include "mpi/real/collective_args.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/handles.h"
+#include "mpi/reduce/host_path.h"
 
 static void nonblocking_announce(const struct tutti_read *read)
 {
@@ -67,6 +68,28 @@ static int tutti_init_is_refused(const struct tutti_reduction_args *args)
            (unlikely(!tutti_type_find(args->datatype)) && !tutti_type_is_fine(args->datatype));
 }
 
+/* A call that the short path takes: 1, and it has been announced. Its communicator has no earlier call that may still
+ * go to the MPI. */
+static inline int host_announced(const struct tutti_reduction_args *args)
+{
+    const struct tutti_comm *state = tutti_comm_find(args->comm);
+    struct tutti_announced announced;
+    int type, operation;
+    if (args->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER || args->count <= 0 || !state || state->over_nodes ||
+        atomic_load_explicit(&state->queued, memory_order_acquire) > 0)
+        return 0;
+    struct tutti_team *team = tutti_host_team(args->datatype, args->op, args->comm, &type, &operation);
+    if (!team || !team->nonblocking ||
+        !tutti_host_elements_fine(args->collective, team, args->sendbuf, args->recvbuf, args->count, args->root,
+                                  &announced))
+        return 0;
+    if (team->size > 1 && unlikely(team->nonblocking->state == TUTTI_TEAM_BROKEN))
+        return 0;
+    tutti_reduction_announce(team->nonblocking, args->collective, type, operation, &announced);
+    tutti_count(args->name, TUTTI_OUTCOME_PASSED, "host memory");
+    return 1;
+}
+
 /* The whole call, from reading to the error handler. Does not wait for other ranks. */
 static int reduce_nonblocking(const struct tutti_reduction_args *args, MPI_Request *request)
 {
@@ -74,6 +97,10 @@ static int reduce_nonblocking(const struct tutti_reduction_args *args, MPI_Reque
     struct tutti_over_nodes_call over = {.at = TUTTI_OVER_NODES_NEW};
     if (args->comm == tutti_handles.no_comm || !request || unlikely(tutti_alias_of_call_is_refused(args)))
         return tutti_ireduction_real(args, args->sendbuf, args->recvbuf, request);
+    if (likely(!tutti_progress_busy()) && likely(host_announced(args))) {
+        TUTTI_INSIDE();
+        return tutti_ireduction_real(args, args->sendbuf, args->recvbuf, request);
+    }
     tutti_progress_poll();
     enum tutti_reading reading = tutti_read_nonblocking(args, &read);
     if (reading == TUTTI_READ_FAILED) {

@@ -73,7 +73,7 @@ int tutti_ireduction_real(const struct tutti_reduction_args *args, const void *s
 /* 1 while this process cannot have memory of the device. */
 static inline int tutti_host_only(void)
 {
-    return !tutti_door.device || !tutti_door.device->active();
+    return !tutti_device_active(tutti_door.device);
 }
 
 /* 1 if the MPI refuses to reduce from a buffer into the same one. */

@@ -5,6 +5,7 @@
 
 #include "core/log.h"
 #include "mpi/real/errors.h"
+#include "mpi/request/completion.h"
 #include "mpi/request/unwatched.h"
 #include "mpi/request/waits.h"
 #include "progress/engine.h"
@@ -180,7 +181,7 @@ static int settle_any(struct list *list, const MPI_Request *requests, int i, int
 
 /* ---- calls that complete ---- */
 
-int tutti_door_MPI_Wait(MPI_Request *request, MPI_Status *status)
+int tutti_completion_wait(MPI_Request *request, MPI_Status *status)
 {
     struct list list;
     if (completion_nothing_open(1) || !request)
@@ -193,7 +194,7 @@ int tutti_door_MPI_Wait(MPI_Request *request, MPI_Status *status)
     return list_close(&list, completion_settle(&list, 0, code, 0, *request, list.status));
 }
 
-int tutti_door_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+int tutti_completion_test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     struct list list;
     if (completion_nothing_open(1) || !request)
@@ -214,7 +215,7 @@ int tutti_door_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     return list_close(&list, code);
 }
 
-int tutti_door_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status *array_of_statuses)
+int tutti_completion_waitall(int count, MPI_Request array_of_requests[], MPI_Status *array_of_statuses)
 {
     struct list list;
     int code, unreturned = 0;
@@ -235,7 +236,7 @@ int tutti_door_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Statu
     return code == MPI_ERR_IN_STATUS && unreturned ? MPI_SUCCESS : code;
 }
 
-int tutti_door_MPI_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status *array_of_statuses)
+int tutti_completion_testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status *array_of_statuses)
 {
     struct list list;
     if (completion_nothing_open(count))
@@ -256,7 +257,7 @@ int tutti_door_MPI_Testall(int count, MPI_Request array_of_requests[], int *flag
     return list_close(&list, code);
 }
 
-int tutti_door_MPI_Waitany(int count, MPI_Request array_of_requests[], int *indx, MPI_Status *status)
+int tutti_completion_waitany(int count, MPI_Request array_of_requests[], int *indx, MPI_Status *status)
 {
     struct list list;
     if (completion_nothing_open(count))
@@ -273,7 +274,7 @@ int tutti_door_MPI_Waitany(int count, MPI_Request array_of_requests[], int *indx
     return list_close(&list, settle_any(&list, array_of_requests, *indx, code));
 }
 
-int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx, int *flag, MPI_Status *status)
+int tutti_completion_testany(int count, MPI_Request array_of_requests[], int *indx, int *flag, MPI_Status *status)
 {
     struct list list;
     if (completion_nothing_open(count))
@@ -296,8 +297,8 @@ int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx
 }
 
 #define SOME(call, lower)                                                                                              \
-    int tutti_door_MPI_##call(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],     \
-                              MPI_Status *array_of_statuses)                                                           \
+    int tutti_completion_##lower(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],  \
+                                 MPI_Status *array_of_statuses)                                                        \
     {                                                                                                                  \
         struct list list;                                                                                              \
         if (completion_nothing_open(incount))                                                                          \

@@ -55,7 +55,7 @@ int tutti_mapped_meet(int *gpu)
 {
     int gpus[TUTTI_ENDPOINT_GPUS];
     const struct tutti_device *device = tutti_door.device;
-    if (!device || !device->active())
+    if (!tutti_device_active(device))
         return 0;
     if (tutti_endpoint && tutti_endpoint_gpus(tutti_endpoint, gpus) > 0)
         *gpu = gpus[0];

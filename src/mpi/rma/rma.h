@@ -41,7 +41,7 @@ struct tutti_rma {
 /* 1 if no operation of this process can need Tutti. */
 static inline int tutti_rma_idle(void)
 {
-    return (likely(!tutti_door.device || !tutti_door.device->active()) && likely(!tutti_windows_have_foreign()) &&
+    return (likely(!tutti_device_active(tutti_door.device)) && likely(!tutti_windows_have_foreign()) &&
             likely(atomic_load_explicit(&tutti_windows_far, memory_order_relaxed) == 0)) ||
            tutti_inside || tutti_door.aware;
 }

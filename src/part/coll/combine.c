@@ -17,7 +17,7 @@ static struct tutti_elements combine_side(const struct tutti_plan *plan, int64_t
     struct tutti_elements side = {
         .plan = plan, .count = count, .buffer = memory, .whole = !plan || tutti_plan_is_run(plan, (uint64_t)count)};
     const struct tutti_device *device = tutti_device();
-    if (!device || !device->active()) {
+    if (!tutti_device_active(device)) {
         side.places = (struct tutti_places){.gpu = -1};
         side.placed = 1;
     }
@@ -32,7 +32,7 @@ static char *combine_run_of(const struct tutti_elements *side)
 
 static int pcoll_copy_run(const struct tutti_pcoll *p, void *to, const void *from, uint64_t bytes)
 {
-    if (p->way != TUTTI_PCOLL_ON_HOST && tutti_device() && tutti_device()->active())
+    if (p->way != TUTTI_PCOLL_ON_HOST && tutti_device_active(tutti_device()))
         return tutti_device()->memory.copy_now(to, from, bytes);
     memmove(to, from, bytes);
     return TUTTI_OK;

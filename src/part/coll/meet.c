@@ -118,7 +118,7 @@ static void mappings_drop(struct tutti_pcoll *p)
 static void meet_stream_drop(struct tutti_meeting *m)
 {
     const struct tutti_device *device = tutti_device();
-    if (m->stream && device && device->active() && m->memory && m->memory->life == tutti_gpu_life(m->memory->gpu))
+    if (m->stream && tutti_device_active(device) && m->memory && m->memory->life == tutti_gpu_life(m->memory->gpu))
         device->stream.destroy(m->stream);
     m->stream = NULL;
 }
@@ -156,7 +156,7 @@ int tutti_meet_places(const struct tutti_pcoll *p, struct tutti_places *in, stru
 {
     const struct tutti_device *device = tutti_device();
     const struct tutti_pcoll_side *from = p->args.in_place ? &p->args.recv : &p->args.send, *to = &p->args.recv;
-    if (!device || !device->active() || !device->launch.meet)
+    if (!tutti_device_active(device) || !device->launch.meet)
         return 0;
     tutti_places_of(from->block->plan, from->block->count * p->partitions, (char *)from->buffer + from->block->offset,
                     in);

@@ -40,7 +40,7 @@ void tutti_meet_memory_give(struct tutti_meet_memory *memory)
 void tutti_pcoll_memory_close(void)
 {
     const struct tutti_device *device = tutti_device();
-    const int alive = device && device->active();
+    const int alive = tutti_device_active(device);
     while (all) {
         struct tutti_meet_memory *m = all;
         all = m->next;

@@ -26,7 +26,7 @@ static enum tutti_pcoll_way way_of(struct tutti_pcoll *p, int *gpu)
     const struct tutti_device *device = tutti_device();
     struct tutti_places all = {.gpu = -1};
     *gpu = -1;
-    if (device && device->active()) {
+    if (tutti_device_active(device)) {
         places_add(&all, &p->args.send);
         places_add(&all, &p->args.recv);
     }
@@ -42,7 +42,7 @@ static enum tutti_pcoll_way way_of(struct tutti_pcoll *p, int *gpu)
 static void gpu_memory_free(struct tutti_pcoll *p)
 {
     const struct tutti_device *device = tutti_device();
-    const int lives = device && device->active() && tutti_gpu_life(p->gpu) == p->life;
+    const int lives = tutti_device_active(device) && tutti_gpu_life(p->gpu) == p->life;
     for (int t = 0; t < TUTTI_PCOLL_TRACKS; t++) {
         for (int q = 0; p->track[t].state && q < p->track[t].partitions; q++) {
             if (p->track[t].state[q].event && lives)

@@ -58,7 +58,7 @@ void tutti_deferred_free_hold(struct tutti_node *node)
 void tutti_deferred_free_release(struct tutti_node *node)
 {
     const struct tutti_device *const device = deferred_free_device(node);
-    if (atomic_fetch_sub(&node->streams, 1) == 1 && device && device->active())
+    if (atomic_fetch_sub(&node->streams, 1) == 1 && tutti_device_active(device))
         tutti_deferred_free_end(node, 1);
 }
 

@@ -1,6 +1,6 @@
 # A process from MPI_Init to its end: what it says and holds, who dies, stands still or calls what does not match.
-program(wrong_args)
-tutti_mpi_test(mpi-wrong-args PROGRAM mpi-wrong_args RANKS 2 ENV ${stats} TIMEOUT 40)
+program(wrong_args EVERYWHERE)
+tutti_mpi_test(mpi-wrong-args PROGRAM mpi-wrong_args RANKS 2 ENV ${stats} TIMEOUT 40 MPIS ${TUTTI_MPI_SYSTEM} mpich5)
 tutti_mpi_test(mpi-wrong-args-far PROGRAM mpi-wrong_args RANKS 2
                ENV ${stats} TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined TIMEOUT 40)
 program(progress)

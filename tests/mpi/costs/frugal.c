@@ -1,0 +1,206 @@
+/* Calls on host memory, before the process has met a GPU, take no lock and no memory besides what the MPI itself does:
+ * each call is made many times by its name and by the MPI's own address, and allocations and locks of this thread are
+ * counted. The functions of libc that count are this program's: libraries find them first. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kit.h"
+#include "real_mpi.h"
+
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t n, size_t bytes);
+void *__libc_realloc(void *at, size_t bytes);
+
+static __thread long allocations, locks; /* of the thread that asks */
+
+__attribute__((visibility("default"))) void *malloc(size_t bytes)
+{
+    allocations++;
+    return __libc_malloc(bytes);
+}
+
+__attribute__((visibility("default"))) void *calloc(size_t n, size_t bytes)
+{
+    allocations++;
+    return __libc_calloc(n, bytes);
+}
+
+__attribute__((visibility("default"))) void *realloc(void *at, size_t bytes)
+{
+    allocations++;
+    return __libc_realloc(at, bytes);
+}
+
+__attribute__((visibility("default"))) int pthread_mutex_lock(pthread_mutex_t *lock)
+{
+    static int (*real)(pthread_mutex_t *);
+    if (!real)
+        *(void **)(void *)&real = dlsym(RTLD_NEXT, "pthread_mutex_lock");
+    locks++;
+    return real(lock);
+}
+
+#define CALLS(EACH)                                                                                                    \
+    EACH(Isend)                                                                                                        \
+    EACH(Irecv) EACH(Wait) EACH(Waitall) EACH(Send_init) EACH(Recv_init) EACH(Startall) EACH(Request_free) EACH(Probe) \
+        EACH(Mprobe) EACH(Recv) EACH(Mrecv) EACH(Iprobe) EACH(Sendrecv) EACH(Iallreduce) EACH(Allreduce) EACH(Bcast)   \
+            EACH(Barrier) EACH(Put) EACH(Win_flush)
+static struct calls {
+#define EACH(name) __typeof__(&MPI_##name) name;
+    CALLS(EACH)
+#undef EACH
+} named, own;
+
+enum { BYTES = 1024, TIMES = 50, WARM = 20, TAG = 3 };
+static char in[BYTES], out[BYTES];
+static MPI_Win win;
+static MPI_Status status, both_statuses[2];
+
+static void frugal_send_init(const struct calls *mpi)
+{
+    MPI_Request request;
+    mpi->Send_init(in, 8, MPI_BYTE, kit_rank, TAG, MPI_COMM_WORLD, &request);
+    mpi->Request_free(&request);
+}
+
+static void frugal_recv_init(const struct calls *mpi)
+{
+    MPI_Request request;
+    mpi->Recv_init(out, 8, MPI_BYTE, kit_rank, TAG, MPI_COMM_WORLD, &request);
+    mpi->Request_free(&request);
+}
+
+static void frugal_startall(const struct calls *mpi)
+{
+    static MPI_Request request[2][2]; /* by whose they are; they end with the process */
+    MPI_Request *const both = request[mpi == &named];
+    if (both[0] == 0) {
+        mpi->Recv_init(out, BYTES, MPI_BYTE, kit_rank, TAG, MPI_COMM_WORLD, &both[0]);
+        mpi->Send_init(in, BYTES, MPI_BYTE, kit_rank, TAG, MPI_COMM_WORLD, &both[1]);
+    }
+    mpi->Startall(2, both);
+    mpi->Waitall(2, both, both_statuses);
+}
+
+static void frugal_exchange(const struct calls *mpi, int bytes)
+{
+    MPI_Request request[2];
+    mpi->Irecv(out, bytes, MPI_BYTE, kit_rank, TAG, MPI_COMM_WORLD, &request[0]);
+    mpi->Isend(in, bytes, MPI_BYTE, kit_rank, TAG, MPI_COMM_WORLD, &request[1]);
+    mpi->Waitall(2, request, both_statuses);
+}
+
+static void frugal_isend(const struct calls *mpi)
+{
+    frugal_exchange(mpi, 8);
+}
+
+static void frugal_isend_1k(const struct calls *mpi)
+{
+    frugal_exchange(mpi, BYTES);
+}
+
+static void frugal_sendrecv(const struct calls *mpi)
+{
+    mpi->Sendrecv(in, 8, MPI_BYTE, kit_rank, TAG, out, 8, MPI_BYTE, kit_rank, TAG, MPI_COMM_WORLD, &status);
+}
+
+static void frugal_probe(const struct calls *mpi)
+{
+    MPI_Request request;
+    int flag;
+    mpi->Iprobe(kit_rank, TAG, MPI_COMM_WORLD, &flag, &status);
+    mpi->Isend(in, 8, MPI_BYTE, kit_rank, TAG, MPI_COMM_WORLD, &request);
+    mpi->Probe(kit_rank, TAG, MPI_COMM_WORLD, &status);
+    mpi->Recv(out, 8, MPI_BYTE, kit_rank, TAG, MPI_COMM_WORLD, &status);
+    mpi->Wait(&request, &status);
+}
+
+static void frugal_mprobe(const struct calls *mpi)
+{
+    MPI_Request request;
+    MPI_Message message;
+    mpi->Isend(in, 8, MPI_BYTE, kit_rank, TAG, MPI_COMM_WORLD, &request);
+    mpi->Mprobe(kit_rank, TAG, MPI_COMM_WORLD, &message, &status);
+    mpi->Mrecv(out, 8, MPI_BYTE, &message, &status);
+    mpi->Wait(&request, &status);
+}
+
+static void frugal_iallreduce(const struct calls *mpi)
+{
+    MPI_Request request;
+    mpi->Iallreduce(in, out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+    mpi->Wait(&request, &status);
+}
+
+static void frugal_collectives(const struct calls *mpi)
+{
+    mpi->Allreduce(in, out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    mpi->Bcast(in, 8, MPI_BYTE, 0, MPI_COMM_WORLD);
+    mpi->Barrier(MPI_COMM_WORLD);
+}
+
+static void frugal_put(const struct calls *mpi)
+{
+    mpi->Put(in, 8, MPI_BYTE, kit_rank, 0, 8, MPI_BYTE, win);
+    mpi->Win_flush(kit_rank, win);
+}
+
+static const struct {
+    const char *name;
+    void (*make)(const struct calls *mpi);
+} rows[] = {
+    {"MPI_Send_init", frugal_send_init},
+    {"MPI_Recv_init", frugal_recv_init},
+    {"MPI_Startall", frugal_startall},
+    {"MPI_Isend", frugal_isend},
+    {"MPI_Isend of 1 KiB", frugal_isend_1k},
+    {"MPI_Sendrecv", frugal_sendrecv},
+    {"MPI_Probe", frugal_probe},
+    {"MPI_Mprobe", frugal_mprobe},
+    {"MPI_Iallreduce", frugal_iallreduce},
+    {"MPI_Allreduce", frugal_collectives},
+    {"MPI_Put", frugal_put},
+};
+
+/* Of many calls: allocations and locks. */
+static void frugal_count(void (*make)(const struct calls *mpi), const struct calls *mpi, long count[2])
+{
+    for (int i = 0; i < WARM; i++)
+        make(mpi);
+    const long before[2] = {allocations, locks};
+    for (int i = 0; i < TIMES; i++)
+        make(mpi);
+    count[0] = allocations - before[0];
+    count[1] = locks - before[1];
+}
+
+int main(int argc, char **argv)
+{
+    void *memory;
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+#define EACH(name)                                                                                                     \
+    named.name = MPI_##name;                                                                                           \
+    *(void **)(void *)&own.name = real_mpi_function("PMPI_" #name);
+    CALLS(EACH)
+#undef EACH
+    MPI_Win_allocate(BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    MPI_Win_lock(MPI_LOCK_SHARED, kit_rank, 0, win);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        long with[2], without[2];
+        frugal_count(rows[i].make, &own, without);
+        frugal_count(rows[i].make, &named, with);
+        CHECK(with[0] <= without[0], "%s: %ld allocations in %d calls, %ld of the MPI itself", rows[i].name, with[0],
+              TIMES, without[0]);
+        CHECK(with[1] <= without[1], "%s: %ld locks in %d calls, %ld of the MPI itself", rows[i].name, with[1], TIMES,
+              without[1]);
+        if (check_setting("TUTTI_TEST_SHOW", 0))
+            fprintf(stderr, "%-20s %ld %ld, without %ld %ld\n", rows[i].name, with[0], with[1], without[0], without[1]);
+    }
+    MPI_Win_unlock(kit_rank, win);
+    MPI_Win_free(&win);
+    CHECK(allocations > 0 && locks > 0, "%ld allocations, %ld locks were counted", allocations, locks);
+    return kit_end("frugal");
+}
