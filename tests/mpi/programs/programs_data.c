@@ -108,9 +108,14 @@ void prog_data_begin(struct prog_run *run)
         move(run->arena[m], run->model[m], p->used[run->rank][m] + PROG_GUARD, m);
 }
 
+char *prog_place(const struct prog_run *run, const struct prog_side *side)
+{
+    return run->arena[side->memory] + side->place - side->lowest;
+}
+
 void *prog_address(const struct prog_run *run, const struct prog_side *side)
 {
-    return side->used ? run->arena[side->memory] + side->place - side->lowest : NULL;
+    return side->used && !side->bottom ? prog_place(run, side) : MPI_BOTTOM;
 }
 
 void prog_data_expect(struct prog_run *run, const struct prog_side *side, int block, size_t n, const char *packed)
