@@ -15,8 +15,8 @@
  * kernel copies the elements also where they are many, if they lie in one run in memory of one GPU. STAYS: the program
  * keeps the buffer until the stage is closed, so that its place is looked up once. PAIR: of a blocking call that copies
  * few bytes in and then out: one launch may do both (dtype/pack.h: TUTTI_PACK_FIRST). BRIEF: the stage is closed before
- * the call returns. LEFT: the caller brings the contents. PART: the address is that of a part of the program's buffer, and
- * no handle: a displacement from MPI_BOTTOM may give the value of MPI_IN_PLACE. */
+ * the call returns. LEFT: the caller brings the contents. PART: the address is that of a part of the program's buffer,
+ * and no handle: a displacement from MPI_BOTTOM may give the value of MPI_IN_PLACE. */
 enum {
     TUTTI_STAGE_IN = 1,
     TUTTI_STAGE_OUT = 2,

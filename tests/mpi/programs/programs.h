@@ -390,9 +390,13 @@ void prog_run_renew(struct prog_run *run);
 /* Contents named `name`: the bytes of a message, or of a collective's block. */
 void prog_fill(const struct prog *p, uint64_t name, char *out, size_t bytes);
 void prog_data_begin(struct prog_run *run);
+/* Address of the side; the pointer for the MPI. */
 char *prog_place(const struct prog_run *run, const struct prog_side *side);
-/* Pointer for the MPI. */
 void *prog_address(const struct prog_run *run, const struct prog_side *side);
+/* A type for a side, from the address of the side or from MPI_BOTTOM; freed at once by the caller's prog_type_done(),
+ * or at the end. */
+MPI_Datatype prog_type_of(struct prog_run *run, const struct prog_side *side);
+void prog_type_done(struct prog_run *run);
 /* Puts contents into the side's block in the model; the arena follows with prog_data_store(). */
 void prog_data_expect(struct prog_run *run, const struct prog_side *side, int block, size_t n, const char *packed);
 void prog_data_reset(struct prog_run *run, const struct prog_side *side);
@@ -408,9 +412,6 @@ void prog_data_end(struct prog_run *run);
 void prog_run(struct prog_run *run, const struct prog *p);
 /* Counts a failure of this rank's step and says it. Returns `fine`. */
 int prog_check(struct prog_run *run, int fine, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* A type for a side; freed at once by the caller's prog_type_done(), or at the end. */
-MPI_Datatype prog_type_of(struct prog_run *run, const struct prog_side *side);
-void prog_type_done(struct prog_run *run);
 /* What a completed request must have brought. error: of its own. */
 void prog_arrived(struct prog_run *run, int req, MPI_Status *status, int error);
 

@@ -211,15 +211,16 @@ static void *wait_aside(void *with)
 {
     struct prog_aside *aside = with;
     struct set *set = &aside->set;
-    aside->error = aside->single ? MPI_Wait(&set->handle[0], &set->status[0])
-                                 : MPI_Waitall(set->n, set->handle, set->status);
+    aside->error =
+        aside->single ? MPI_Wait(&set->handle[0], &set->status[0]) : MPI_Waitall(set->n, set->handle, set->status);
     return NULL;
 }
 
 /* 1 if the rank may make the step while a second thread waits for requests that are none of the step's. */
 static int may_overlap(const struct prog *p, const struct prog_step *step)
 {
-    const struct prog_end *end = step->what == PROG_CALL || step->what == PROG_START ? &p->end[p->req[step->a].end] : NULL;
+    const struct prog_end *end =
+        step->what == PROG_CALL || step->what == PROG_START ? &p->end[p->req[step->a].end] : NULL;
     switch (step->what) {
     case PROG_CALL:
     case PROG_START:

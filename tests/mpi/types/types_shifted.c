@@ -217,7 +217,8 @@ static void try_beside_handles(int displ, enum kit_kind from, enum kit_kind to)
         MPI_Type_create_hindexed(1, &length, &at[i], MPI_BYTE, &types[i]);
         MPI_Type_commit(&types[i]);
     }
-    int code = MPI_Alltoallv(MPI_BOTTOM, counts, displs, types[0], MPI_BOTTOM, counts, displs, types[1], MPI_COMM_WORLD);
+    int code =
+        MPI_Alltoallv(MPI_BOTTOM, counts, displs, types[0], MPI_BOTTOM, counts, displs, types[1], MPI_COMM_WORLD);
     CHECK(code == MPI_SUCCESS, "Alltoallv, %d bytes from MPI_BOTTOM: error class %d", displ, kit_class(code));
     CHECK(memcmp(kit_get(&out, &guards), want, (size_t)kit_size) == 0 && guards,
           "Alltoallv, %d bytes from MPI_BOTTOM: other bytes", displ);
