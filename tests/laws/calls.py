@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Every call of an MPI is known: it has a row in src/mpi/real/calls.def, whose column `waits` says for whom it may wait, or a line
 in LOCAL says why it never does. usage: calls.py COMPILER SOURCE-FOLDER LOCAL HEADER...
-The calls are those that COMPILER, one of C, sees in each HEADER (an mpi.h, or mpi_abi.h). LOCAL has one name or pattern a line:
+The calls are those that COMPILER, one of C, sees in each HEADER (an mpi.h, or mpi_abi.h), or, of an MPI that is installed without
+headers, those that its library exports (HEADER is a .so). LOCAL has one name or pattern a line:
 "pattern reason", * for any letters. What Tutti needs besides its rows (needs.def) is to be local. Prints every breach; status 1
 where there is one, 77 where there is no header."""
 import fnmatch
@@ -27,6 +28,14 @@ def declared(compiler, header):
             if found:
                 names.add(found.group(1))
     return names
+
+
+def exported(library):
+    """The functions of a library, without those of the profiling interface."""
+    told = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True)
+    if told.returncode != 0:
+        sys.exit(f"nm cannot read {library}: {told.stderr.strip()}")
+    return set(re.findall(r" [TW] (MPIX?_\w+)$", told.stdout, re.M))
 
 
 def rows_of(compiler, source):
@@ -73,10 +82,10 @@ def main():
                 breaches.append(f"needs.def: {name} is called as it is, and not local by {here}")
     calls = 0
     for header in sys.argv[4:]:
-        names = declared(compiler, header)
+        names = exported(header) if header.endswith(".so") else declared(compiler, header)
         calls += len(names)
         if len(names) < 300:
-            breaches.append(f"{header}: {len(names)} calls are too few for an MPI's header: it is not read right")
+            breaches.append(f"{header}: {len(names)} calls are too few for an MPI: it is not read right")
         for name in sorted(names):
             if name not in rows and not local(name):
                 breaches.append(f"{header}: {name} has no row in calls.def: add one, or a line to {here} where it never waits")

@@ -39,4 +39,23 @@ try '#include "nowhere.def"' '' "$groups" "$many" 'cannot read calls.def' 1
 made='#define MADE(name) TUTTI_CALL(PASS, LOCAL, name##_init, ON_SELF, NO_BUFFER, (void), ())\nMADE(MPI_Meet)'
 try "$made" '' "$groups" "$many int MPI_Meet_init(void);" '1 rows; 301 calls' 0
 try "$made" '' "$groups" "$many int MPI_Meet(void);" 'MPI_Meet has no row' 1
+# An MPI without headers: what its library exports.
+for names in MPI_Meet "MPI_Meet MPI_Sub"; do
+    printf '%s\n' "$row" >"$tree/src/mpi/real/calls.def"
+    printf '%s\n' "$groups" >"$tree/local"
+    : >"$tree/src/mpi/real/needs.def"
+    for ((i = 0; i < 300; i++)); do printf 'int MPI_Group_%d(void) { return 0; }\n' $i; done >"$tree/mpi.c"
+    for name in $names PMPI_Sub; do printf 'int %s(void) { return 0; }\n' "$name"; done >>"$tree/mpi.c"
+    "$compiler" -shared -fPIC -o "$tree/libmpi.so" "$tree/mpi.c" || exit 1
+    said=$("$python" -B -S "$here/calls.py" "$compiler" "$tree" "$tree/local" "$tree/libmpi.so" 2>&1)
+    status=$?
+    wanted='2 rows; 301 calls of 1 headers'
+    [ "$names" = MPI_Meet ] || wanted='MPI_Sub has no row'
+    if [[ $said != *"$wanted"* ]] || { [ "$names" = MPI_Meet ] && [ $status -ne 0 ]; }; then
+        printf 'of a library with %s\nstatus %d, said: %s\n' "$names" $status "$said"
+        failed=1
+    fi
+done
+said=$("$python" -B -S "$here/calls.py" "$compiler" "$tree" "$tree/local" "$tree/none.so" 2>&1) && failed=1
+[[ $said == *"nm cannot read"* ]] || { echo "of no library: $said"; failed=1; }
 exit $failed

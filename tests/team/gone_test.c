@@ -15,7 +15,7 @@
 #include "team/invalidation.h"
 #include "team/share.h"
 
-enum { OWNER, PEER, RANKS, STRESS = 2000 };
+enum { OWNER, PEER, RANKS, STRESS = 2000, BESIDE = 12000 };
 
 static uint64_t seed, used; /* ids so far */
 
@@ -182,6 +182,39 @@ static void both_at_once(const struct side *s)
     }
 }
 
+/* The owner adds one entry to its list while the peer reads the list again and again. Either the peer has seen the
+ * entry or there is still a notice of it. */
+static void beside(const struct side *s)
+{
+    static atomic_ulong peer_reads, owner_told;
+    const uint64_t first = fresh(s, BESIDE), most = 50;
+    int lost = 0;
+    for (uint64_t at = first; at < first + BESIDE; at++) {
+        if ((at - first) % most == 0)
+            name(s, at, most);
+        if (s->is_owner) {
+            counted_free(at);
+            while (atomic_load(&peer_reads) != at)
+                sched_yield();
+            tutti_invalidation_look(s->node, &counted_device, 0);
+            atomic_store(&owner_told, at);
+            continue;
+        }
+        for (int looks = 0; atomic_load(&owner_told) != at; looks++) {
+            tutti_invalidation_read(s->node, &counted_device);
+            atomic_store(&peer_reads, at);
+            if (looks > 1000) /* the owner needs this core */
+                sched_yield();
+        }
+        const struct tutti_invalidations *theirs = &s->node->peer[OWNER].page->control->invalidations;
+        lost += atomic_load(&tutti_node_control(s->node)->invalidations.notices) == 0 &&
+                s->node->peer[OWNER].invalidations_seen != atomic_load(&theirs->count);
+        tutti_invalidation_read(s->node, &counted_device);
+    }
+    CHECK(lost == 0, "%d of %d notices are lost", lost, BESIDE);
+    meet(s);
+}
+
 static int rank_main(struct tutti_transport *transport, void *with)
 {
     static const uint64_t lengths[] = {1, 10, TUTTI_GONE - 1, TUTTI_GONE, TUTTI_GONE + 1, 2 * TUTTI_GONE - 3};
@@ -200,6 +233,7 @@ static int rank_main(struct tutti_transport *transport, void *with)
     in_use(&s, TUTTI_GONE + 20);
     half_written(&s);
     both_at_once(&s);
+    beside(&s);
     kit_close(&kit);
     return check_failed() != 0;
 }

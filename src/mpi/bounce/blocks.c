@@ -29,8 +29,9 @@ static int on_device(const struct tutti_side *side)
         MPI_Datatype type = tutti_buffer_type(&side->given, i);
         if (tutti_buffer_count(&side->given, i) <= 0 || type == tutti_handles.no_type)
             continue;
-        if (tutti_needs_staging(tutti_buffer_block(&side->given, i, side->given.types ? 1 : blocks_extent_of(type)),
-                                type))
+        const MPI_Count unit = side->given.types ? 1 : blocks_extent_of(type);
+        struct tutti_there there;
+        if (tutti_part_needs_staging(tutti_buffer_block(&side->given, i, unit), type, &there))
             return 1;
         if (!side->given.types)
             return !tutti_door.aware && tutti_on_device(side->given.buffer);
@@ -68,7 +69,8 @@ int tutti_packed_by_mpi(enum tutti_direction direction, char *at, MPI_Count coun
     struct tutti_stage stage;
     const int depth = tutti_inside;
     tutti_inside = 0;
-    int status = tutti_stage_open(&stage, at, count, type, direction == TUTTI_PACK ? TUTTI_STAGE_IN : TUTTI_STAGE_OUT);
+    int status = tutti_stage_open(&stage, at, count, type,
+                                  TUTTI_STAGE_PART | (direction == TUTTI_PACK ? TUTTI_STAGE_IN : TUTTI_STAGE_OUT));
     tutti_inside = depth;
     TUTTI_INSIDE();
     const MPI_Count extent = blocks_extent_of(type);

@@ -49,7 +49,7 @@ int tutti_type_is_fine(MPI_Datatype type)
 
 static int stage_finds_device(const void *buffer, MPI_Datatype type, int aware)
 {
-    if (tutti_inside || buffer == MPI_IN_PLACE || type == tutti_handles.no_type)
+    if (tutti_inside || type == tutti_handles.no_type)
         return 0;
     const struct tutti_layout *layout = tutti_layout_of(type);
     if (!layout || !layout->derived || layout->size == 0)
@@ -67,7 +67,17 @@ static int stage_finds_device(const void *buffer, MPI_Datatype type, int aware)
 
 int tutti_elements_on_device(const void *buffer, MPI_Datatype type)
 {
-    return stage_finds_device(buffer, type, tutti_door.aware);
+    return buffer != MPI_IN_PLACE && stage_finds_device(buffer, type, tutti_door.aware);
+}
+
+int tutti_part_needs_staging(const void *part, MPI_Datatype type, struct tutti_there *there)
+{
+    if (likely(part != MPI_IN_PLACE))
+        return tutti_needs_staging_at(part, type, there);
+    *there = (struct tutti_there){.memory = {.kind = TUTTI_MEMORY_HOST}};
+    there->staged = tutti_door.device && tutti_door.device->active() &&
+                    stage_finds_device(part, type, tutti_door.aware) && tutti_type_is_fine(type);
+    return there->staged;
 }
 
 static int stage_needs_host(const void *buffer, MPI_Datatype type, struct tutti_memory *memory)
@@ -75,7 +85,7 @@ static int stage_needs_host(const void *buffer, MPI_Datatype type, struct tutti_
     const int there = tutti_on_device_at(buffer, memory) && !tutti_inside;
     if (likely(tutti_type_find(type) != NULL))
         return there;
-    return (there || stage_finds_device(buffer, type, 0)) && tutti_type_is_fine(type);
+    return (there || (buffer != MPI_IN_PLACE && stage_finds_device(buffer, type, 0))) && tutti_type_is_fine(type);
 }
 
 int tutti_needs_host(const void *buffer, MPI_Datatype type, struct tutti_there *there)
@@ -202,10 +212,12 @@ static int is_lazy(const struct tutti_stage *stage)
 int tutti_stage_open(struct tutti_stage *stage, const void *buffer, MPI_Count count, MPI_Datatype type, int way)
 {
     struct tutti_there there = {.staged = 0, .memory = {.kind = TUTTI_MEMORY_HOST}};
-    if (count > 0 && type != tutti_handles.no_type && buffer != MPI_IN_PLACE) {
+    if (count > 0 && type != tutti_handles.no_type) {
         if (way & TUTTI_STAGE_HOST)
             there.staged = stage_needs_host(buffer, type, &there.memory);
-        else
+        else if (way & TUTTI_STAGE_PART)
+            tutti_part_needs_staging(buffer, type, &there);
+        else if (buffer != MPI_IN_PLACE)
             tutti_needs_staging_at(buffer, type, &there);
     }
     return tutti_stage_open_at(stage, buffer, count, type, way, &there);
@@ -218,7 +230,8 @@ int tutti_stage_open_at(struct tutti_stage *stage, const void *buffer, MPI_Count
     stage->host = (void *)(uintptr_t)buffer;
     stage->given = type;
     stage->refused = there->staged || there->memory.kind == TUTTI_MEMORY_DEVICE;
-    if (!there->staged || count <= 0 || type == tutti_handles.no_type || buffer == MPI_IN_PLACE)
+    if (!there->staged || count <= 0 || type == tutti_handles.no_type ||
+        (buffer == MPI_IN_PLACE && !(way & TUTTI_STAGE_PART)))
         return TUTTI_OK;
     TUTTI_INSIDE();
     MPI_Count lowest;

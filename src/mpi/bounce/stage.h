@@ -15,7 +15,8 @@
  * kernel copies the elements also where they are many, if they lie in one run in memory of one GPU. STAYS: the program
  * keeps the buffer until the stage is closed, so that its place is looked up once. PAIR: of a blocking call that copies
  * few bytes in and then out: one launch may do both (dtype/pack.h: TUTTI_PACK_FIRST). BRIEF: the stage is closed before
- * the call returns. LEFT: the caller brings the contents. */
+ * the call returns. LEFT: the caller brings the contents. PART: the address is that of a part of the program's buffer,
+ * and no handle: a displacement from MPI_BOTTOM may give the value of MPI_IN_PLACE. */
 enum {
     TUTTI_STAGE_IN = 1,
     TUTTI_STAGE_OUT = 2,
@@ -27,7 +28,8 @@ enum {
     TUTTI_STAGE_STAYS = 128,
     TUTTI_STAGE_PAIR = 256,
     TUTTI_STAGE_BRIEF = 512,
-    TUTTI_STAGE_LEFT = 1024
+    TUTTI_STAGE_LEFT = 1024,
+    TUTTI_STAGE_PART = 2048
 };
 
 struct tutti_stage {
@@ -105,6 +107,9 @@ static inline int tutti_needs_staging(const void *buffer, MPI_Datatype type)
     struct tutti_there there;
     return tutti_needs_staging_at(buffer, type, &there);
 }
+
+/* The same of a part of the buffer, whose address is no handle (TUTTI_STAGE_PART). */
+int tutti_part_needs_staging(const void *part, MPI_Datatype type, struct tutti_there *there);
 
 /* The same of a call for which the MPI must get host memory in any case. */
 int tutti_needs_host(const void *buffer, MPI_Datatype type, struct tutti_there *there);

@@ -112,6 +112,10 @@ static const enum prog_kind unusual[] = {
     PROG_interdup,   /* intercommunicator duplicated with nonblocking collectives open on it: Open MPI mixes them up */
     PROG_nullroot,   /* count 0 with MPI_PROC_NULL as root of MPI_Ibcast: Open MPI skips a number */
     PROG_oddplace,   /* MPI_IN_PLACE: MPICH crashes in MPI_Reduce, Open MPI skips a number in MPI_Ialltoallv */
+    PROG_aside,      /* a second thread waits: MPI_THREAD_MULTIPLE */
+    PROG_bottom,     /* MPI_BOTTOM with absolute addresses */
+    PROG_wide,       /* calls with large counts */
+    PROG_guest,      /* generalised requests among those that are completed */
     PROG_part,       /* partitioned messages and collectives: */
     PROG_ppcoll      /* of the library in front alone */
 };
@@ -269,7 +273,9 @@ int main(int argc, char **argv)
     threads = threads < 1 ? 1 : threads > THREADS ? THREADS : threads;
     signal(SIGALRM, stuck);
     alarm(2 * timeout);
-    int level = kit_start(&argc, &argv, threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
+    plan.kinds = kinds_of(getenv("TUTTI_TEST_KINDS"));
+    const int several = threads > 1 || plan.kinds.may[PROG_aside];
+    int level = kit_start(&argc, &argv, several ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     plan.start = tutti_now_ns();
     plan.wanted = argc > 1 ? strtol(argv[1], NULL, 0) : 200;
     plan.length = argc > 2 ? atoi(argv[2]) : 40;
@@ -278,12 +284,11 @@ int main(int argc, char **argv)
     plan.seconds = argc > 4 ? strtod(argv[4], NULL) : 0;
     plan.only = check_setting("TUTTI_TEST_ONLY", -1);
     plan.first = check_setting("TUTTI_TEST_FIRST", 0);
-    plan.kinds = kinds_of(getenv("TUTTI_TEST_KINDS"));
     if ((plan.kinds.may[PROG_part] || plan.kinds.may[PROG_ppcoll]) && !prog_parts_there())
         kit_skip("programs", "there are no partitioned calls");
     if (kit_size > PROG_RANKS)
         kit_skip("programs", "too many ranks");
-    if (threads > 1 && level < MPI_THREAD_MULTIPLE)
+    if (several && level < MPI_THREAD_MULTIPLE)
         kit_skip("programs", "this MPI has no MPI_THREAD_MULTIPLE");
     workers = calloc((size_t)threads, sizeof *workers);
     if (!workers)

@@ -17,7 +17,7 @@
     X(freeopen) X(late) X(reqfree) X(any) X(some) X(test) X(getstatus) X(skew) X(mixed) X(idupmix) X(nullstatus)       \
     X(selffree) X(pbsend) X(freecoll) X(oddplace) X(arenas) X(fresh) X(lag) X(selfall) X(pcoll) X(cart) X(graph)       \
     X(neighbor) X(neighborw) X(twice) X(above) X(nullroot) X(inter) X(interdup) X(part)         \
-    X(ppcoll)
+    X(ppcoll) X(bottom) X(wide) X(aside) X(guest)
 /* clang-format on */
 enum prog_kind {
 #define PROG_KIND(name) PROG_##name,
@@ -66,6 +66,7 @@ struct prog_layout {
 /* A buffer of a call: blocks of `count` of the type, beginning at `displ` extents. */
 struct prog_side {
     int used, memory; /* 0: host, others: allocations of device memory */
+    int bottom, wide; /* the MPI is given MPI_BOTTOM and absolute addresses; a call with large counts */
     struct prog_layout layout;
     int blocks, count[PROG_RANKS], displ[PROG_RANKS];
     size_t place, bytes; /* in the arena of its memory */
@@ -206,6 +207,7 @@ struct prog_step {
     enum prog_way way;
     int a, b, needed;
     int pause; /* microseconds before it */
+    int aside; /* of MPI_Wait, MPI_Waitall: a second thread makes the call during so many steps */
 };
 
 struct prog {
@@ -379,6 +381,7 @@ struct prog_run {
     MPI_Datatype each[PROG_COLLS][2][PROG_RANKS];
     MPI_Datatype kept[PROG_ENDS]; /* of persistent ends, until the end of the program */
     int type_count, kept_count, group_seen[PROG_GROUPS];
+    struct prog_aside *aside; /* of a second thread that waits; NULL: there is none */
 };
 void prog_run_open(struct prog_run *run, MPI_Comm base, int rank, size_t arena);
 void prog_run_close(struct prog_run *run);
@@ -387,8 +390,13 @@ void prog_run_renew(struct prog_run *run);
 /* Contents named `name`: the bytes of a message, or of a collective's block. */
 void prog_fill(const struct prog *p, uint64_t name, char *out, size_t bytes);
 void prog_data_begin(struct prog_run *run);
-/* Pointer for the MPI. */
+/* Address of the side; the pointer for the MPI. */
+char *prog_place(const struct prog_run *run, const struct prog_side *side);
 void *prog_address(const struct prog_run *run, const struct prog_side *side);
+/* A type for a side, from the address of the side or from MPI_BOTTOM; freed at once by the caller's prog_type_done(),
+ * or at the end. */
+MPI_Datatype prog_type_of(struct prog_run *run, const struct prog_side *side);
+void prog_type_done(struct prog_run *run);
 /* Puts contents into the side's block in the model; the arena follows with prog_data_store(). */
 void prog_data_expect(struct prog_run *run, const struct prog_side *side, int block, size_t n, const char *packed);
 void prog_data_reset(struct prog_run *run, const struct prog_side *side);
@@ -404,9 +412,6 @@ void prog_data_end(struct prog_run *run);
 void prog_run(struct prog_run *run, const struct prog *p);
 /* Counts a failure of this rank's step and says it. Returns `fine`. */
 int prog_check(struct prog_run *run, int fine, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* A type for a side; freed at once by the caller's prog_type_done(), or at the end. */
-MPI_Datatype prog_type_of(struct prog_run *run, const struct prog_side *side);
-void prog_type_done(struct prog_run *run);
 /* What a completed request must have brought. error: of its own. */
 void prog_arrived(struct prog_run *run, int req, MPI_Status *status, int error);
 
@@ -423,5 +428,7 @@ void prog_coll_arrived(struct prog_run *run, int coll);
 /* ---- programs_wait.c ---- */
 
 void prog_complete_step(struct prog_run *run, const struct prog_step *step);
+/* Before this step of the rank: waits for the second thread where the step must not overlap it. NULL: always. */
+void prog_aside_join(struct prog_run *run, const struct prog_step *step);
 
 #endif

@@ -108,9 +108,41 @@ void prog_data_begin(struct prog_run *run)
         move(run->arena[m], run->model[m], p->used[run->rank][m] + PROG_GUARD, m);
 }
 
+char *prog_place(const struct prog_run *run, const struct prog_side *side)
+{
+    return run->arena[side->memory] + side->place - side->lowest;
+}
+
 void *prog_address(const struct prog_run *run, const struct prog_side *side)
 {
-    return side->used ? run->arena[side->memory] + side->place - side->lowest : NULL;
+    return side->used && !side->bottom ? prog_place(run, side) : MPI_BOTTOM;
+}
+
+MPI_Datatype prog_type_of(struct prog_run *run, const struct prog_side *side)
+{
+    if (!side->used)
+        return MPI_BYTE;
+    MPI_Datatype type = prog_layout_type(&side->layout);
+    if (side->bottom) {
+        MPI_Datatype inner = type;
+        MPI_Aint address;
+        MPI_Get_address(prog_place(run, side), &address);
+        MPI_Type_create_hindexed(1, &(int){1}, &address, inner, &type);
+        MPI_Type_commit(&type);
+        if (side->layout.family != PROG_NAMED)
+            MPI_Type_free(&inner);
+    }
+    if (side->bottom || side->layout.family != PROG_NAMED)
+        run->types[run->type_count++] = type;
+    return type;
+}
+
+void prog_type_done(struct prog_run *run)
+{
+    if (run->p->kinds.may[PROG_freetypes] || run->at >= run->p->steps) {
+        while (run->type_count)
+            MPI_Type_free(&run->types[--run->type_count]);
+    }
 }
 
 void prog_data_expect(struct prog_run *run, const struct prog_side *side, int block, size_t n, const char *packed)

@@ -106,10 +106,15 @@ int prog_complete(struct prog_drawer *d, int rank)
     }
     if (way == PROG_WAYS)
         way = PROG_WAITALL;
+    int makes = 0;
+    for (int i = 0; i < n; i++)
+        makes |= p->req[sure[i]].type == PROG_DUPLICATES;
     if (p->listed + n > PROG_LISTED)
         return 0;
     struct prog_step *step = prog_add(d, rank, PROG_COMPLETE, p->listed, n);
     step->way = way;
+    if (!makes && (way == PROG_WAIT || way == PROG_WAITALL) && prog_chance(d, PROG_aside, 50))
+        step->aside = 1 + prog_dice(d, 6);
     step->needed = surely;
     for (int i = 0; i < n; i++)
         p->list[p->listed++] = sure[i];

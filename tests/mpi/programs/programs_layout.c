@@ -126,6 +126,8 @@ int prog_side_draw(struct prog_drawer *d, int rank, struct prog_side *side, enum
     *side = (struct prog_side){.blocks = 1};
     prog_layout_draw(d, &side->layout, element, n, 0);
     side->count[0] = (int)(n / (size_t)side->layout.k);
+    side->bottom = prog_chance(d, PROG_bottom, 25);
+    side->wide = prog_chance(d, PROG_wide, 30);
     return prog_side_place(d, rank, side);
 }
 

@@ -23,24 +23,6 @@ int prog_check(struct prog_run *run, int fine, const char *format, ...)
     return 0;
 }
 
-MPI_Datatype prog_type_of(struct prog_run *run, const struct prog_side *side)
-{
-    if (!side->used)
-        return MPI_BYTE;
-    MPI_Datatype type = prog_layout_type(&side->layout);
-    if (side->layout.family != PROG_NAMED)
-        run->types[run->type_count++] = type;
-    return type;
-}
-
-void prog_type_done(struct prog_run *run)
-{
-    if (run->p->kinds.may[PROG_freetypes] || run->at >= run->p->steps) {
-        while (run->type_count)
-            MPI_Type_free(&run->types[--run->type_count]);
-    }
-}
-
 static int rank_in(const struct prog_comm *comm, int world)
 {
     return prog_rank_of(comm, prog_rank_in(comm, world));
@@ -184,6 +166,13 @@ void prog_arrived(struct prog_run *run, int r, MPI_Status *status, int error)
 
 /* ---- what is started ---- */
 
+/* The call, or its form with large counts. */
+#if MPI_VERSION >= 4
+#define FORM(call, ...) (end->side.wide ? call##_c(__VA_ARGS__) : call(__VA_ARGS__))
+#else
+#define FORM(call, ...) call(__VA_ARGS__)
+#endif
+
 /* The contents of a persistent end's buffer for this activation. */
 static void refresh(struct prog_run *run, int r)
 {
@@ -204,14 +193,14 @@ static void call(struct prog_run *run, int r, int probed)
     MPI_Status status = {.MPI_SOURCE = -77};
     int count = end->side.count[0], peer = peer_of(p, end), tag = tag_of(end), error;
     if (probed)
-        error = MPI_Mrecv(at, count, type, &run->message[r], &status);
+        error = FORM(MPI_Mrecv, at, count, type, &run->message[r], &status);
     else if (end->receives)
-        error = MPI_Recv(at, count, type, peer, tag, comm, &status);
+        error = FORM(MPI_Recv, at, count, type, peer, tag, comm, &status);
     else
-        error = end->mode == PROG_MODE_SSEND   ? MPI_Ssend(at, count, type, peer, tag, comm)
-                : end->mode == PROG_MODE_BSEND ? MPI_Bsend(at, count, type, peer, tag, comm)
-                : end->mode == PROG_MODE_RSEND ? MPI_Rsend(at, count, type, peer, tag, comm)
-                                               : MPI_Send(at, count, type, peer, tag, comm);
+        error = end->mode == PROG_MODE_SSEND   ? FORM(MPI_Ssend, at, count, type, peer, tag, comm)
+                : end->mode == PROG_MODE_BSEND ? FORM(MPI_Bsend, at, count, type, peer, tag, comm)
+                : end->mode == PROG_MODE_RSEND ? FORM(MPI_Rsend, at, count, type, peer, tag, comm)
+                                               : FORM(MPI_Send, at, count, type, peer, tag, comm);
     prog_type_done(run);
     prog_arrived(run, r, end->receives ? &status : NULL, error);
 }
@@ -232,14 +221,14 @@ static void start(struct prog_run *run, int r, int probed)
     MPI_Comm comm = run->comm[end->comm];
     int count = end->side.count[0], peer = peer_of(p, end), tag = tag_of(end), error;
     if (probed)
-        error = MPI_Imrecv(at, count, type, &run->message[r], request);
+        error = FORM(MPI_Imrecv, at, count, type, &run->message[r], request);
     else if (end->receives)
-        error = MPI_Irecv(at, count, type, peer, tag, comm, request);
+        error = FORM(MPI_Irecv, at, count, type, peer, tag, comm, request);
     else
-        error = end->mode == PROG_MODE_SSEND   ? MPI_Issend(at, count, type, peer, tag, comm, request)
-                : end->mode == PROG_MODE_BSEND ? MPI_Ibsend(at, count, type, peer, tag, comm, request)
-                : end->mode == PROG_MODE_RSEND ? MPI_Irsend(at, count, type, peer, tag, comm, request)
-                                               : MPI_Isend(at, count, type, peer, tag, comm, request);
+        error = end->mode == PROG_MODE_SSEND   ? FORM(MPI_Issend, at, count, type, peer, tag, comm, request)
+                : end->mode == PROG_MODE_BSEND ? FORM(MPI_Ibsend, at, count, type, peer, tag, comm, request)
+                : end->mode == PROG_MODE_RSEND ? FORM(MPI_Irsend, at, count, type, peer, tag, comm, request)
+                                               : FORM(MPI_Isend, at, count, type, peer, tag, comm, request);
     prog_type_done(run);
     succeeded(run, error, "start");
 }
@@ -253,11 +242,11 @@ static void init(struct prog_run *run, int e)
     MPI_Request *request = &run->end[e];
     int count = end->side.count[0], peer = peer_of(run->p, end), tag = tag_of(end);
     int error = end->parts                     ? prog_part_init(run, end, type, peer, request)
-                : end->receives                ? MPI_Recv_init(at, count, type, peer, tag, comm, request)
-                : end->mode == PROG_MODE_SSEND ? MPI_Ssend_init(at, count, type, peer, tag, comm, request)
-                : end->mode == PROG_MODE_BSEND ? MPI_Bsend_init(at, count, type, peer, tag, comm, request)
-                : end->mode == PROG_MODE_RSEND ? MPI_Rsend_init(at, count, type, peer, tag, comm, request)
-                                               : MPI_Send_init(at, count, type, peer, tag, comm, request);
+                : end->receives                ? FORM(MPI_Recv_init, at, count, type, peer, tag, comm, request)
+                : end->mode == PROG_MODE_SSEND ? FORM(MPI_Ssend_init, at, count, type, peer, tag, comm, request)
+                : end->mode == PROG_MODE_BSEND ? FORM(MPI_Bsend_init, at, count, type, peer, tag, comm, request)
+                : end->mode == PROG_MODE_RSEND ? FORM(MPI_Rsend_init, at, count, type, peer, tag, comm, request)
+                                               : FORM(MPI_Send_init, at, count, type, peer, tag, comm, request);
     if (!(run->p->kinds.may[PROG_freeinit]) && run->type_count)
         run->kept[run->kept_count++] = run->types[--run->type_count];
     prog_type_done(run);
@@ -415,8 +404,10 @@ void prog_run(struct prog_run *run, const struct prog *p)
         run->at = s;
         if (p->step[s].pause)
             usleep((useconds_t)p->step[s].pause);
+        prog_aside_join(run, &p->step[s]);
         make_step(run, &p->step[s]);
     }
+    prog_aside_join(run, NULL);
     run->at = p->steps;
     prog_type_done(run);
     while (run->kept_count)

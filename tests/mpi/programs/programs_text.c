@@ -62,6 +62,7 @@ static void say_side(struct out *o, const struct prog_side *side)
         say(o, layout->resized ? ")resized(%ld,%ld)" : ")", layout->lb, layout->extent);
     }
     say(o, side->memory ? " device%d[%zu]" : " host%d[%zu]", side->memory, side->place);
+    say(o, "%s%s", side->bottom ? " from MPI_BOTTOM" : "", side->wide ? " wide" : "");
 }
 
 static void say_end(struct out *o, const struct prog *p, const struct prog_end *end)
@@ -172,7 +173,7 @@ void prog_text_step(const struct prog *p, int number, char *text, size_t size)
         say_end(o, p, &p->end[step->a]);
         break;
     case PROG_COMPLETE:
-        say(o, "%s (%d needed)", prog_way_names[step->way], step->needed);
+        say(o, "%s (%d needed%s)", prog_way_names[step->way], step->needed, step->aside ? ", aside" : "");
         for (int i = 0; i < step->b; i++)
             say(o, " #%d", p->list[step->a + i]);
         break;

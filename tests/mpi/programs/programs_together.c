@@ -137,6 +137,7 @@ int prog_place_blocks(struct prog_drawer *d, int rank, struct prog_side *side, c
         side->displ[b] = at;
         at += side->count[b] + (gaps ? prog_dice(d, 3) : 0);
     }
+    side->bottom = !is_reduction(coll->kind) && prog_chance(d, PROG_bottom, 25);
     return prog_side_place(d, rank, side);
 }
 

@@ -94,6 +94,11 @@ programs(together-far ${together} 26 30 TUTTI_NODE_RANKS=1 TUTTI_RULES=message_f
          TUTTI_MESSAGE_CHUNK=4096)
 programs(together-few ${together} 26 30 TUTTI_CHANNEL_MB=1 TUTTI_WINDOW_MB=8 TUTTI_ENDPOINT_MB=1 TUTTI_STAGING_MB=1
          TUTTI_CACHE_ENTRIES=4)
+# MPI_BOTTOM with absolute addresses, large counts, generalised requests; a second thread waits while the first goes on.
+programs(together-forms ${together},bottom,wide,guest 35 50)
+programs(moved-forms ${moved},${neighbours},${reduced},${around},dup,split,icoll,blocking,bottom 35 30)
+string(REPLACE ",rsend" "" together_aside ${together})
+programs(together-aside ${together_aside},aside,guest 35 50)
 programs(together-gpus ${together} 26 30 TUTTI_HOST_GPUS=1)
 tutti_mpi_test(mpi-programs-together-two-nodes PROGRAM mpi-programs RANKS 4 MANY 26 ARGS 40 100k 20 MPIS openmpi
                ENV TUTTI_TEST_KINDS=${together} TUTTI_NODE_RANKS=2 LABELS programs)

@@ -193,6 +193,41 @@ static void try(enum call call, int nonblocking, int shift, int resized, enum ki
     kit_close(&out);
 }
 
+/* MPI_Alltoallv of bytes from MPI_BOTTOM where the first block begins `displ` bytes from there, as MPI_IN_PLACE does,
+ * which is no address of the program's. */
+static void try_beside_handles(int displ, enum kit_kind from, enum kit_kind to)
+{
+    char sent[MOST], want[MOST];
+    struct kit_buffer in, out;
+    int counts[MOST], displs[MOST], length = 1, guards;
+    MPI_Aint at[2];
+    MPI_Datatype types[2];
+    for (int r = 0; r < kit_size; r++) {
+        counts[r] = 1;
+        displs[r] = displ + r;
+        sent[r] = (char)(10 * kit_rank + r);
+        want[r] = (char)(10 * r + kit_rank);
+    }
+    kit_open(&in, from, sizeof sent);
+    kit_open(&out, to, sizeof want);
+    MPI_Get_address(kit_put(&in, 0, sent, (size_t)kit_size), &at[0]);
+    MPI_Get_address(kit_put(&out, 0, NULL, (size_t)kit_size), &at[1]);
+    for (int i = 0; i < 2; i++) {
+        at[i] -= displ;
+        MPI_Type_create_hindexed(1, &length, &at[i], MPI_BYTE, &types[i]);
+        MPI_Type_commit(&types[i]);
+    }
+    int code =
+        MPI_Alltoallv(MPI_BOTTOM, counts, displs, types[0], MPI_BOTTOM, counts, displs, types[1], MPI_COMM_WORLD);
+    CHECK(code == MPI_SUCCESS, "Alltoallv, %d bytes from MPI_BOTTOM: error class %d", displ, kit_class(code));
+    CHECK(memcmp(kit_get(&out, &guards), want, (size_t)kit_size) == 0 && guards,
+          "Alltoallv, %d bytes from MPI_BOTTOM: other bytes", displ);
+    for (int i = 0; i < 2; i++)
+        MPI_Type_free(&types[i]);
+    kit_close(&in);
+    kit_close(&out);
+}
+
 int main(int argc, char **argv)
 {
     const int shifts[SHIFTS] = {1, UNIT, 37, -6};
@@ -208,6 +243,10 @@ int main(int argc, char **argv)
             try((enum call)call, nonblocking, 0, 0, KIT_DEVICE, KIT_HOST, 1);
             try((enum call)call, nonblocking, 0, 0, KIT_HOST, KIT_DEVICE, 1);
         }
+    }
+    for (int kinds = 0; kinds < 3; kinds++) {
+        const int displ = (int)(intptr_t)MPI_IN_PLACE;
+        try_beside_handles(displ, kinds == 1 ? KIT_HOST : KIT_DEVICE, kinds == 2 ? KIT_HOST : KIT_DEVICE);
     }
     return kit_end("types_shifted");
 }
