@@ -174,6 +174,21 @@ static void short_lived(void)
     }
 }
 
+/* Messages until the allocation is mapped, which a mapping of 20 ms asks of 4,000 packed ones, and as many as earn. */
+static void map_and_earn(struct kit_buffer *buffer)
+{
+    const uint64_t before = known();
+    int number = 0, is_known = 0;
+    while (!is_known && number < MOST) {
+        for (int i = 0; i < PAY_CREDIT; i++)
+            message(buffer, BYTES, number++);
+        is_known = known() > before;
+        MPI_Bcast(&is_known, 1, MPI_INT, 1, MPI_COMM_WORLD);
+    }
+    for (int i = 0; i < EARN; i++)
+        message(buffer, BYTES, number++);
+}
+
 /* A mapping that took longer than all that may be earned is followed by none on credit: another one is made. */
 static void when_credit_ends(void)
 {
@@ -183,8 +198,7 @@ static void when_credit_ends(void)
     for (int tries = 0; n == 0 && tries < TRIES; tries++) {
         struct kit_buffer buffer;
         kit_open(&buffer, KIT_DEVICE, BYTES);
-        for (int i = 0; i < 2 * PAY_BY_ENGINE + EARN; i++)
-            message(&buffer, BYTES, i);
+        map_and_earn(&buffer);
         short_lived();
         kit_close(&buffer);
         n = (int)kit_counted("allocations of this rank", "to be mapped on credit");
