@@ -27,6 +27,15 @@ void host_wait(int n, MPI_Request requests[], MPI_Status statuses[]);
 #define HOST_CALL(id, group, name) void host_call_##id(struct host *h, long times);
 #include "bench/words/host_calls.def"
 #undef HOST_CALL
+/* Defines such a call. What follows is the body of its loop; i: the turn. */
+#define HOST_EACH(id)                                                                                                  \
+    static inline void host_each_##id(struct host *h, long i);                                                         \
+    void host_call_##id(struct host *h, long times)                                                                    \
+    {                                                                                                                  \
+        for (long i = 0; i < times; i++)                                                                               \
+            host_each_##id(h, i);                                                                                      \
+    }                                                                                                                  \
+    static inline void host_each_##id(__attribute__((unused)) struct host *h, __attribute__((unused)) long i)
 
 /* groups: a mask of enum host_group; call: enum host_call_id, or negative: all of those groups. Reports each call and
  * the least microseconds that it took. */

@@ -48,159 +48,120 @@ void host_call_ISEND_PERSISTENT(struct host *h, long times)
     MPI_Request_free(&requests[1]);
 }
 
-void host_call_SEND_INIT(struct host *h, long times)
+HOST_EACH(SEND_INIT)
 {
-    for (long i = 0; i < times; i++) {
-        MPI_Request r;
-        MPI_Send_init(h->in, 8, MPI_BYTE, h->right, 1, h->comm, &r);
-        MPI_Request_free(&r);
-    }
+    MPI_Request r;
+    MPI_Send_init(h->in, 8, MPI_BYTE, h->right, 1, h->comm, &r);
+    MPI_Request_free(&r);
 }
 
-void host_call_RECV_INIT(struct host *h, long times)
+HOST_EACH(RECV_INIT)
 {
-    for (long i = 0; i < times; i++) {
-        MPI_Request r;
-        MPI_Recv_init(h->in, 8, MPI_BYTE, h->left, 1, h->comm, &r);
-        MPI_Request_free(&r);
-    }
+    MPI_Request r;
+    MPI_Recv_init(h->in, 8, MPI_BYTE, h->left, 1, h->comm, &r);
+    MPI_Request_free(&r);
 }
 
-void host_call_TEST_NULL(struct host *h, long times)
+HOST_EACH(TEST_NULL)
 {
-    (void)h;
-    for (long i = 0; i < times; i++) {
-        int flag;
-        MPI_Request r = MPI_REQUEST_NULL;
-        MPI_Test(&r, &flag, MPI_STATUS_IGNORE);
-    }
+    int flag;
+    MPI_Request r = MPI_REQUEST_NULL;
+    MPI_Test(&r, &flag, MPI_STATUS_IGNORE);
 }
 
-void host_call_CANCEL(struct host *h, long times)
+HOST_EACH(CANCEL)
 {
-    for (long i = 0; i < times; i++) {
-        MPI_Request r;
-        MPI_Irecv(h->out, 8, MPI_BYTE, h->left, 77, h->comm, &r);
-        MPI_Cancel(&r);
-        MPI_Wait(&r, h->statuses);
-    }
+    MPI_Request r;
+    MPI_Irecv(h->out, 8, MPI_BYTE, h->left, 77, h->comm, &r);
+    MPI_Cancel(&r);
+    MPI_Wait(&r, h->statuses);
 }
 
-void host_call_IPROBE(struct host *h, long times)
+HOST_EACH(IPROBE)
 {
-    for (long i = 0; i < times; i++) {
-        int flag;
-        MPI_Iprobe(MPI_ANY_SOURCE, 9, h->comm, &flag, MPI_STATUS_IGNORE);
-    }
+    int flag;
+    MPI_Iprobe(MPI_ANY_SOURCE, 9, h->comm, &flag, MPI_STATUS_IGNORE);
 }
 
-void host_call_SENDRECV(struct host *h, long times)
+HOST_EACH(SENDRECV)
 {
-    for (long i = 0; i < times; i++) {
-        MPI_Sendrecv(h->in, 8, MPI_BYTE, h->right, 2, h->out, 8, MPI_BYTE, h->left, 2, h->comm, MPI_STATUS_IGNORE);
-    }
+    MPI_Sendrecv(h->in, 8, MPI_BYTE, h->right, 2, h->out, 8, MPI_BYTE, h->left, 2, h->comm, MPI_STATUS_IGNORE);
 }
 
-void host_call_SENDRECV_1K(struct host *h, long times)
+HOST_EACH(SENDRECV_1K)
 {
-    for (long i = 0; i < times; i++) {
-        MPI_Sendrecv(h->in, 1024, MPI_BYTE, h->right, 2, h->out, 1024, MPI_BYTE, h->left, 2, h->comm,
-                     MPI_STATUS_IGNORE);
-    }
+    MPI_Sendrecv(h->in, 1024, MPI_BYTE, h->right, 2, h->out, 1024, MPI_BYTE, h->left, 2, h->comm, MPI_STATUS_IGNORE);
 }
 
-void host_call_SENDRECV_VECTOR(struct host *h, long times)
+HOST_EACH(SENDRECV_VECTOR)
 {
-    for (long i = 0; i < times; i++) {
-        MPI_Sendrecv(h->in, 1, h->vector, h->right, 2, h->out, 1, h->vector, h->left, 2, h->comm, MPI_STATUS_IGNORE);
-    }
+    MPI_Sendrecv(h->in, 1, h->vector, h->right, 2, h->out, 1, h->vector, h->left, 2, h->comm, MPI_STATUS_IGNORE);
 }
 
-void host_call_ISEND(struct host *h, long times)
+HOST_EACH(ISEND)
 {
-    for (long i = 0; i < times; i++) {
-        host_exchange(h, 8, MPI_BYTE, h->left, 3);
-    }
+    host_exchange(h, 8, MPI_BYTE, h->left, 3);
 }
 
-void host_call_ISEND_1K(struct host *h, long times)
+HOST_EACH(ISEND_1K)
 {
-    for (long i = 0; i < times; i++) {
-        host_exchange(h, 1024, MPI_BYTE, h->left, 3);
-    }
+    host_exchange(h, 1024, MPI_BYTE, h->left, 3);
 }
 
-void host_call_ISEND_64K(struct host *h, long times)
+HOST_EACH(ISEND_64K)
 {
-    for (long i = 0; i < times; i++) {
-        host_exchange(h, 65536, MPI_BYTE, h->left, 3);
-    }
+    host_exchange(h, 65536, MPI_BYTE, h->left, 3);
 }
 
-void host_call_ISEND_VECTOR(struct host *h, long times)
+HOST_EACH(ISEND_VECTOR)
 {
-    for (long i = 0; i < times; i++) {
-        host_exchange(h, 40, h->vector, h->left, 3);
-    }
+    host_exchange(h, 40, h->vector, h->left, 3);
 }
 
-void host_call_ISEND_ANY(struct host *h, long times)
+HOST_EACH(ISEND_ANY)
 {
-    (void)h;
-    for (long i = 0; i < times; i++) {
-        host_exchange(h, 8, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG);
-    }
+    host_exchange(h, 8, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG);
 }
 
-void host_call_TESTALL(struct host *h, long times)
+HOST_EACH(TESTALL)
 {
-    for (long i = 0; i < times; i++) {
-        MPI_Request r[2];
-        int flag = 0;
-        host_begin(h, 8, MPI_BYTE, h->left, 3, r);
-        while (!flag)
-            MPI_Testall(2, r, &flag, h->statuses);
-    }
+    MPI_Request r[2];
+    int flag = 0;
+    host_begin(h, 8, MPI_BYTE, h->left, 3, r);
+    while (!flag)
+        MPI_Testall(2, r, &flag, h->statuses);
 }
 
-void host_call_WAITANY(struct host *h, long times)
+HOST_EACH(WAITANY)
 {
-    for (long i = 0; i < times; i++) {
-        MPI_Request r[2];
-        int x;
-        host_begin(h, 8, MPI_BYTE, h->left, 3, r);
-        MPI_Waitany(2, r, &x, MPI_STATUS_IGNORE);
-        MPI_Waitany(2, r, &x, MPI_STATUS_IGNORE);
-    }
+    MPI_Request r[2];
+    int x;
+    host_begin(h, 8, MPI_BYTE, h->left, 3, r);
+    MPI_Waitany(2, r, &x, MPI_STATUS_IGNORE);
+    MPI_Waitany(2, r, &x, MPI_STATUS_IGNORE);
 }
 
-void host_call_PROBE(struct host *h, long times)
+HOST_EACH(PROBE)
 {
-    for (long i = 0; i < times; i++) {
-        MPI_Request r;
-        MPI_Isend(h->in, 8, MPI_BYTE, h->right, 4, h->comm, &r);
-        MPI_Probe(h->left, 4, h->comm, &h->status);
-        MPI_Recv(h->out, 8, MPI_BYTE, h->left, 4, h->comm, &h->status);
-        MPI_Wait(&r, h->statuses);
-    }
+    MPI_Request r;
+    MPI_Isend(h->in, 8, MPI_BYTE, h->right, 4, h->comm, &r);
+    MPI_Probe(h->left, 4, h->comm, &h->status);
+    MPI_Recv(h->out, 8, MPI_BYTE, h->left, 4, h->comm, &h->status);
+    MPI_Wait(&r, h->statuses);
 }
 
-void host_call_MPROBE(struct host *h, long times)
+HOST_EACH(MPROBE)
 {
-    for (long i = 0; i < times; i++) {
-        MPI_Request r;
-        MPI_Message m;
-        MPI_Isend(h->in, 8, MPI_BYTE, h->right, 4, h->comm, &r);
-        MPI_Mprobe(h->left, 4, h->comm, &m, &h->status);
-        MPI_Mrecv(h->out, 8, MPI_BYTE, &m, &h->status);
-        MPI_Wait(&r, h->statuses);
-    }
+    MPI_Request r;
+    MPI_Message m;
+    MPI_Isend(h->in, 8, MPI_BYTE, h->right, 4, h->comm, &r);
+    MPI_Mprobe(h->left, 4, h->comm, &m, &h->status);
+    MPI_Mrecv(h->out, 8, MPI_BYTE, &m, &h->status);
+    MPI_Wait(&r, h->statuses);
 }
 
-void host_call_PROC_NULL(struct host *h, long times)
+HOST_EACH(PROC_NULL)
 {
-    for (long i = 0; i < times; i++) {
-        MPI_Send(h->in, 8, MPI_BYTE, MPI_PROC_NULL, 0, h->comm);
-        MPI_Recv(h->out, 8, MPI_BYTE, MPI_PROC_NULL, 0, h->comm, MPI_STATUS_IGNORE);
-    }
+    MPI_Send(h->in, 8, MPI_BYTE, MPI_PROC_NULL, 0, h->comm);
+    MPI_Recv(h->out, 8, MPI_BYTE, MPI_PROC_NULL, 0, h->comm, MPI_STATUS_IGNORE);
 }

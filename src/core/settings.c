@@ -10,7 +10,6 @@
 #include "core/log.h"
 #include "core/nearest.h"
 #include "core/once.h"
-#include "core/rule_names.h"
 #include "core/status.h"
 
 extern char **environ;
@@ -235,16 +234,6 @@ int tutti_settings_wait(int policy)
     return __atomic_exchange_n(&settings.wait, policy, __ATOMIC_RELAXED);
 }
 
-/* The text of a row, of this thread until its next call. */
-static const char *setting_text(const char *text)
-{
-    static _Thread_local char names[4096];
-    if (!strchr(text, '{'))
-        return text;
-    tutti_rule_names(text, names, sizeof names);
-    return names;
-}
-
 int tutti_settings_row(int index, struct tutti_setting_row *out)
 {
     if (index < 0 || index >= ROWS)
@@ -255,7 +244,7 @@ int tutti_settings_row(int index, struct tutti_setting_row *out)
                                       .standard = row->standard,
                                       .allowed = row->words,
                                       .when = row->when,
-                                      .text = setting_text(row->text)};
+                                      .text = row->text};
     const char *field = (const char *)tutti_settings() + row->offset;
     if (row->kind == ROW_INT) {
         snprintf(out->value, sizeof out->value, "%ld", *(const long *)(const void *)field);

@@ -292,6 +292,8 @@ struct tutti_device {
          * far, which copies of the program wait for too. TUTTI_ERR_UNAVAILABLE (not reported) while that stream takes
          * part in a capture. NULL: there is no such stream. */
         int (*record_default)(struct tutti_event *event);
+        /* Later work of the stream waits for the last record of the event. An event that was never recorded is not
+         * waited for; but what goes into a graph may only wait for events that the same capture has recorded. */
         int (*wait)(struct tutti_stream *stream, struct tutti_event *event);
         int (*query)(struct tutti_event *event); /* 1 done, 0 not yet, negative: failed */
     } event;

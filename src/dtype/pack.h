@@ -37,9 +37,6 @@ enum tutti_pack_state {
     TUTTI_PACK_READY     /* nothing; also on a device that never loads kernels */
 };
 enum tutti_pack_state tutti_pack_state(int gpu);
-/* 1 if a caller may use kernels at once: READY, or a simulated GPU, whose kernels are functions, also
- * where it takes time to make up for loading them. */
-int tutti_pack_ready(int gpu);
 /* A call of few bytes would have used the kernels, and they are not ready: when such calls repeat, they are loaded. */
 void tutti_pack_missed(int gpu);
 

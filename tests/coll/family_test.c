@@ -139,6 +139,7 @@ static int run(struct rank *me, const struct tutti_call *call, const char **why)
     enum tutti_reduce_outcome taken = TUTTI_REDUCE_DONE;
     int status;
     if (enqueues) {
+        frame_capture();
         status = tutti_enqueue(team, call, me->frame.stream, why);
         if (status == TUTTI_OK)
             status = team->device->stream.sync(me->frame.stream);

@@ -27,19 +27,60 @@ int frame_open(struct frame *frame, struct tutti_transport *transport, size_t ro
            CHECK(tutti_alloc(room, (void **)&frame->in) == 0 && tutti_alloc(room, (void **)&frame->out) == 0, "alloc");
 }
 
+/* ---- events in a capture ---- */
+
+enum { EVENTS = 64 };
+static _Thread_local struct tutti_event *recorded[EVENTS]; /* by this call */
+static _Thread_local int records;
+
+void frame_capture(void)
+{
+    records = 0;
+}
+
+static int is_recorded(const struct tutti_event *event)
+{
+    int i = 0;
+    while (i < records && recorded[i] != event)
+        i++;
+    return i < records;
+}
+
+static int capture_record(struct tutti_event *event, struct tutti_stream *stream)
+{
+    if (!is_recorded(event) && CHECK(records < EVENTS, "more events than the test knows"))
+        recorded[records++] = event;
+    return tutti_device()->event.record(event, stream);
+}
+
+static int capture_wait(struct tutti_stream *stream, struct tutti_event *event)
+{
+    if (!CHECK(is_recorded(event), "a stream is to wait for an event that the call has not recorded"))
+        return TUTTI_ERR_ARGUMENT;
+    return tutti_device()->event.wait(stream, event);
+}
+
 int frame_stream(struct frame *frame)
 {
     struct tutti_team *team = frame->team;
     int status = tutti_enqueue_open(team, -1);
-    return CHECK(status == TUTTI_OK, "enqueue_open: %s: %s", tutti_status_text(status), team->why ? team->why : "?") &&
-           CHECK(team->device->stream.create(team->gpu, &frame->stream) == TUTTI_OK, "stream");
+    if (!CHECK(status == TUTTI_OK, "enqueue_open: %s: %s", tutti_status_text(status), team->why ? team->why : "?") ||
+        !CHECK(team->device->stream.create(team->gpu, &frame->stream) == TUTTI_OK, "stream"))
+        return 0;
+    frame->capture = *team->device;
+    frame->capture.event.record = capture_record;
+    frame->capture.event.wait = capture_wait;
+    team->device = &frame->capture;
+    return 1;
 }
 
 void frame_close(struct frame *frame, struct tutti_transport *transport)
 {
     transport->ops->barrier(transport);
-    if (frame->stream)
+    if (frame->stream) {
+        frame->team->device = tutti_device();
         frame->team->device->stream.destroy(frame->stream);
+    }
     tutti_team_free(frame->team);
     tutti_free(frame->in);
     tutti_free(frame->out);

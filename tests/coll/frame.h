@@ -3,6 +3,7 @@
 #ifndef TUTTI_TEST_COLL_FRAME_H
 #define TUTTI_TEST_COLL_FRAME_H
 
+#include "device/device.h"
 #include "support/check.h"
 #include "support/random.h"
 #include "support/threads.h"
@@ -18,6 +19,7 @@ struct frame {
     struct tutti_node *node;
     struct tutti_team *team;
     struct tutti_stream *stream; /* after frame_stream() */
+    struct tutti_device capture; /* the team's device with the rules of a capture: frame_stream() */
     uint64_t dice;               /* of this rank alone */
     size_t room;                 /* bytes of each buffer */
     char *in, *out;              /* device */
@@ -26,8 +28,11 @@ struct frame {
 
 /* A team over the transport, and buffers of `room` bytes. 0: failed, reported. */
 int frame_open(struct frame *frame, struct tutti_transport *transport, size_t room);
-/* Opens the team for calls in stream order, and a stream. 0: failed, reported. */
+/* Opens the team for calls in stream order, and a stream. 0: failed, reported. From here on the team's device refuses,
+ * as a GPU does in a capture, to let a stream wait for an event that the call has not recorded. */
 int frame_stream(struct frame *frame);
+/* A call in stream order begins: with it, a graph. Local. */
+void frame_capture(void);
 /* Collective. */
 void frame_close(struct frame *frame, struct tutti_transport *transport);
 /* Copies `in` and `out` from these bytes. */

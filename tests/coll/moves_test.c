@@ -175,6 +175,7 @@ static int run(struct rank *me, const struct plan *plan, const struct tutti_move
     int status;
     if (enqueues) {
         call.flow = flow;
+        frame_capture();
         status = tutti_move_enqueue(team, &call, me->frame.stream, why);
         if (status == TUTTI_OK && random_next(&me->frame.dice) % 2)
             status = team->device->stream.sync(me->frame.stream);
@@ -204,6 +205,7 @@ static void sum(struct rank *me, const struct plan *plan)
     for (size_t i = 0; i < count; i++)
         me->frame.host[i] = (unsigned char)(i + (size_t)me->frame.team->rank);
     CHECK(tutti_copy(me->frame.in, me->frame.host, count) == 0, "copy in");
+    frame_capture();
     int status = enqueues ? tutti_enqueue(me->frame.team, &call, me->frame.stream, &why)
                           : tutti_reduce_run(me->frame.team, &call, &taken, &why);
     if (enqueues && status == TUTTI_OK)

@@ -65,6 +65,9 @@ holds "$said" '^  measured +none for this device' "no measured rules"
 holds "$said" '^  defaults +allreduce: .*@' "default rules"
 holds "$said" 'shmem_stream: 0-4m@channel .*shmem_move: 0-2m@channel .*aware: ' "rules of every device"
 holds "$said" '^  oneshot +[a-z]' "algorithms"
+for name in split_direct packed two_rounds swap joined binomial; do
+    holds "$said" "^  $name +[a-z]" "the name $name"
+done
 
 # An old setting that is a rule now names the rule that does the same.
 for pair in "MESSAGES=mpi|message: *@staged message_far: *@staged" "MESSAGE_LEAST=16384|message: 0-16383@staged message_far: 0-16383@staged" "AWARE_LEAST=0|aware: *@device" \

@@ -44,13 +44,48 @@ static void print_lines(const char *name, const char *text)
         puts("(empty)");
 }
 
+/* What rules may name, by the sections that know it. */
+#define RULE_ALGORITHMS "Algorithms: allreduce, reduce, reduce_scatter, scan; with _enqueue for calls in stream order"
+#define RULE_MOVES      "Data movers: bcast, gather, scatter, allgather, alltoall, neighbor, moves_nonblocking; or mpi"
+#define RULE_PROTOCOLS  "Messages: message, message_far (to other nodes)"
+#define RULE_NODES      "Reductions over nodes: allreduce_nodes, reduce_nodes, reduce_scatter_nodes, scan_nodes; or mpi"
+#define RULE_LEADERS    "Exchanges of leaders: leaders"
+#define RULE_CARRIES                                                                                                   \
+    "Data movers over nodes: bcast_nodes, gather_nodes, scatter_nodes, allgather_nodes, alltoall_nodes, "              \
+    "neighbor_nodes; or mpi"
+#define RULE_PARTITIONED "Partitioned collectives: partitioned_bcast, partitioned_allgather, partitioned_reduce"
+
 static const struct {
-    const char *name, *text;
-} algorithm_list[] = {
-#define TUTTI_ALGORITHM(name_, order, text_) {#name_, text_},
+    const char *of, *name, *text;
+} rule_names[] = {
+#define TUTTI_ALGORITHM(name_, order, text_) {RULE_ALGORITHMS, #name_, text_},
 #include "tutti/algorithms.def"
 #undef TUTTI_ALGORITHM
+#define TUTTI_MOVE(name_, order, text_) {RULE_MOVES, #name_, text_},
+#include "tutti/moves.def"
+#undef TUTTI_MOVE
+#define TUTTI_PROTOCOL(name_, node, far, outcome, reason, text_) {RULE_PROTOCOLS, #name_, text_},
+#include "tutti/protocols.def"
+#undef TUTTI_PROTOCOL
+#define TUTTI_NODES(name_, text_) {RULE_NODES, #name_, text_},
+#include "tutti/nodes.def"
+#define TUTTI_EXCHANGE(name_, text_) {RULE_LEADERS, #name_, text_},
+#include "tutti/nodes.def"
+#define TUTTI_CARRY(name_, text_) {RULE_CARRIES, #name_, text_},
+#include "tutti/nodes.def"
+#define TUTTI_PCOLL(id, name_, text_) {RULE_PARTITIONED, name_, text_},
+#include "tutti/pcoll.def"
 };
+
+static void rules_names_print(void)
+{
+    for (size_t i = 0; i < sizeof rule_names / sizeof rule_names[0]; i++) {
+        if (i == 0 || strcmp(rule_names[i].of, rule_names[i - 1].of) != 0)
+            printf("\n%s\n", rule_names[i].of);
+        printf("  %-14s %s\n", rule_names[i].name, rule_names[i].text);
+    }
+    puts("\nAll sections, also those of two or three ways: docs/tuning.md");
+}
 
 void info_rules_print(const struct info *info)
 {
@@ -62,7 +97,5 @@ void info_rules_print(const struct info *info)
         printf("               (%s%s%s)\n", measured->path, measured->entry[0] ? ", for " : "", measured->entry);
     print_lines("defaults", info->rules);
     print_lines("", tutti_rules_common());
-    puts("\nAlgorithms");
-    for (size_t i = 0; i < sizeof algorithm_list / sizeof algorithm_list[0]; i++)
-        printf("  %-14s %s\n", algorithm_list[i].name, algorithm_list[i].text);
+    rules_names_print();
 }

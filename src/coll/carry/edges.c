@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "coll/carry/wire.h"
+#include "coll/mover_row.h"
 #include "core/status.h"
 
 struct edges {
@@ -13,12 +14,6 @@ struct edges {
     int *to;                      /* [outs] */
     struct tutti_carry_meet meet; /* within the node */
 };
-
-static int edges_gathers(const struct tutti_carry_call *c)
-{
-    return c->call->collective == TUTTI_COLLECTIVE_NEIGHBOR_ALLGATHER ||
-           c->call->collective == TUTTI_COLLECTIVE_NEIGHBOR_ALLGATHERV;
-}
 
 typedef void edges_meet(struct tutti_carry_meet *meet, int peer, const struct tutti_elements *elements, uint64_t bytes);
 
@@ -65,7 +60,7 @@ static void edges_add_same(struct edges *e, struct tutti_carry_wire *wire)
 
 static int edges_add(struct edges *e, struct tutti_carry_wire *wire)
 {
-    if (edges_gathers(e->c)) {
+    if (tutti_mover_sends_one(e->c->call->collective)) {
         edges_add_same(e, wire);
         return TUTTI_OK;
     }

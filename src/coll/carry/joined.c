@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "coll/mover_row.h"
 #include "core/status.h"
 
 /* Of rank `local` of this node: bytes that it sends to the other node, and behind them those that it receives from each
@@ -149,7 +150,7 @@ static int joined_lengths(struct joined *j)
     const struct tutti_hierarchy *h = j->c->h;
     uint64_t *own = j->own;
     int status = TUTTI_OK;
-    if (j->c->call->collective == TUTTI_COLLECTIVE_ALLTOALL) {
+    if (tutti_mover_is_even(j->c->call->collective)) {
         joined_lengths_alike(j);
         return TUTTI_OK;
     }

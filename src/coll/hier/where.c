@@ -5,7 +5,7 @@
 
 void tutti_nodes_few(const struct tutti_team *team, int gpu)
 {
-    if (!tutti_pack_ready(gpu) && tutti_deferred_free_may_load(team->node))
+    if (tutti_pack_state(gpu) != TUTTI_PACK_READY && tutti_deferred_free_may_load(team->node))
         tutti_pack_missed(gpu);
 }
 

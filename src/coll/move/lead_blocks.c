@@ -3,6 +3,7 @@
 #include "coll/move/lead_own.h"
 
 #define LEAD_FROM_ROOT  (TUTTI_ON(BCAST) | TUTTI_ON(SCATTER))
+#define LEAD_TO_ROOT    TUTTI_ON(GATHER)
 #define LEAD_SENDS_EACH (TUTTI_ON(SCATTER) | TUTTI_ON(ALLTOALL)) /* another block to each rank */
 #define LEAD_TAKES_EACH (TUTTI_ON(GATHER) | TUTTI_ON(ALLGATHER) | TUTTI_ON(ALLTOALL))
 
@@ -13,7 +14,7 @@ static int lead_sends(const struct tutti_call *call, int rank)
 
 static int lead_takes(const struct tutti_call *call, int rank)
 {
-    return call->collective != TUTTI_COLLECTIVE_GATHER || rank == call->root;
+    return !tutti_lead_on(call, LEAD_TO_ROOT) || rank == call->root;
 }
 
 /* ---- this rank's ---- */

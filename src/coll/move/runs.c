@@ -4,6 +4,7 @@
 
 #include "coll/launch/cache.h"
 #include "coll/move/packing.h"
+#include "coll/mover_row.h"
 #include "coll/state.h"
 #include "core/counters.h"
 #include "core/phases.h"
@@ -84,11 +85,10 @@ int tutti_runs_prepare(const struct tutti_team *team)
 }
 
 /* If every rank receives data from every other one, these data show that the peers have begun, and no tokens are
- * needed: in these collectives all runs have one length. */
+ * needed, if all runs have one length. */
 static int runs_meet(const struct tutti_call *call, uint64_t longest)
 {
-    return longest > 0 &&
-           (call->collective == TUTTI_COLLECTIVE_ALLGATHER || call->collective == TUTTI_COLLECTIVE_ALLTOALL);
+    return longest > 0 && tutti_mover_is_even(call->collective);
 }
 
 static void runs_args(struct tutti_team *team, const struct tutti_call *call, const struct runs_between *between,

@@ -20,7 +20,7 @@ int tutti_few_by_kernel(int gpu, uint64_t bytes, enum tutti_few use, int may_loa
 {
     if (bytes > few_most(use) || tutti_gpu_is_shared(gpu))
         return 0;
-    if (tutti_pack_ready(gpu))
+    if (tutti_pack_state(gpu) == TUTTI_PACK_READY)
         return 1;
     if (may_load)
         tutti_pack_missed(gpu);

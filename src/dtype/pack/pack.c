@@ -89,14 +89,6 @@ enum tutti_pack_state tutti_pack_state(int gpu)
     return tutti_pack_channel_is_idle(gpu) ? TUTTI_PACK_READY : TUTTI_PACK_LOADED;
 }
 
-int tutti_pack_ready(int gpu)
-{
-    const struct tutti_device *device = tutti_device();
-    if (device && !device->launch.prepare && !tutti_gate_closed())
-        return 1;
-    return device && gpu >= 0 && tutti_pack_state(gpu) == TUTTI_PACK_READY;
-}
-
 /* What the GPU keeps of the plan; `stream` is the one that will be launched into, which may be captured. */
 static int image_of(const struct tutti_device *device, struct tutti_stream *stream, int gpu,
                     const struct tutti_plan *plan, const struct tutti_plan_image **image)

@@ -127,7 +127,7 @@ static int are_copied(const struct tutti_blocks *blocks, int first, int end)
 /* 1 if no kernel may be launched now, or reaches the packed blocks. */
 static int blocks_by_copies(const struct tutti_blocks *blocks, int gpu)
 {
-    return blocks->scratch.ordinary || (tutti_gate_closed() && !tutti_pack_ready(gpu));
+    return blocks->scratch.ordinary || (tutti_gate_closed() && tutti_pack_state(gpu) != TUTTI_PACK_READY);
 }
 
 /* A row of bytes, outside any stream: by a kernel if they are few, which takes less time than a copy. The device is

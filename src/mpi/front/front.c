@@ -120,11 +120,10 @@ void *tutti_front_mpix_call(const char *name, size_t size)
         {"MPIX_Stream_free", (void *)tutti_mpix_stream_free},
         {"MPIX_Stream_comm_create", (void *)tutti_mpix_stream_comm_create},
         ROW(MPIX_Barrier_enqueue),
-#define TUTTI_REDUCTION(ID, call, nonblocking, enqueued, of, to, rules) BOTH(enqueued),
+#define TUTTI_REDUCTION(ID, call, nonblocking, enqueued, ...) BOTH(enqueued),
+#define TUTTI_STREAM_MOVER(ID, call, nonblocking, enqueued, ...) BOTH(enqueued),
 #include "tutti/collectives.def"
         BOTH(MPIX_Reduce_local_enqueue),
-#define MOVER_ENQUEUE(ID, call, ...) BOTH(call),
-#include "mpi/move/mover_enqueue.def"
         BOTH(MPIX_Send_enqueue),         BOTH(MPIX_Recv_enqueue),   BOTH(MPIX_Isend_enqueue),
         BOTH(MPIX_Irecv_enqueue),        ROW(MPIX_Wait_enqueue),    ROW(MPIX_Waitall_enqueue),
 #define TUTTI_MPIX_CALL(call, ...) ROW(call),

@@ -51,33 +51,27 @@ static int64_t nodes_largest(const struct tutti_buffer *buffer, int ranks)
     return most;
 }
 
+/* 1 if a rank may not know the sizes of the others' blocks. If all ranks receive, and each sends one block to all, each
+ * rank has the same list. */
+static int nodes_may_differ(enum tutti_collective collective)
+{
+    const struct tutti_mover_row *row = tutti_mover_row(collective);
+    const int same_list = row->to == TUTTI_PEERS_ALL && row->send == TUTTI_HOLDS_BLOCK;
+    return tutti_pattern_has_neighbours(collective) || (tutti_pattern_has_lists(collective) && !same_list);
+}
+
 /* Bytes of a block, if all ranks know them without the others; 0: they do not. -1: the arguments are wrong. */
 static int64_t nodes_known(const struct tutti_collective_args *args, int rank, int ranks)
 {
-    const struct tutti_buffer *in = &args->in, *out = &args->out;
-    const int root = rank == args->root;
-    switch (args->collective) {
-    case TUTTI_COLLECTIVE_BCAST:
-        return nodes_bytes(in->count, in->type);
-    case TUTTI_COLLECTIVE_GATHER:
-        return root ? nodes_bytes(out->count, out->type) : nodes_bytes(in->count, in->type);
-    case TUTTI_COLLECTIVE_SCATTER:
-        return root ? nodes_bytes(in->count, in->type) : nodes_bytes(out->count, out->type);
-    case TUTTI_COLLECTIVE_ALLGATHER:
-    case TUTTI_COLLECTIVE_ALLTOALL:
-        return nodes_bytes(out->count, out->type);
-    case TUTTI_COLLECTIVE_ALLGATHERV:
-        return nodes_largest(out, ranks);
-    default:
+    const struct tutti_mover_row *row = tutti_mover_row(args->collective);
+    if (nodes_may_differ(args->collective))
         return 0;
-    }
-}
-
-/* 1 if a rank may not know the sizes of the others' blocks. All ranks have the list of an allgatherv. */
-static int nodes_may_differ(enum tutti_collective collective)
-{
-    return tutti_pattern_has_neighbours(collective) ||
-           (tutti_pattern_has_lists(collective) && collective != TUTTI_COLLECTIVE_ALLGATHERV);
+    if (tutti_pattern_has_lists(args->collective))
+        return nodes_largest(&args->out, ranks);
+    const int sends =
+        row->from == TUTTI_PEERS_ROOT ? rank == args->root : row->to == TUTTI_PEERS_ROOT && rank != args->root;
+    const struct tutti_buffer *const buffer = sends ? &args->in : &args->out;
+    return nodes_bytes(buffer->count, buffer->type);
 }
 
 int tutti_mover_nodes_read(const struct tutti_collective_args *args, const struct tutti_team *team,

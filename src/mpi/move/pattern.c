@@ -1,40 +1,29 @@
 #include "mpi/move/pattern.h"
 
-enum kind { SHARED, BLOCK, BLOCKS, BLOCKS_V, BLOCKS_W, BLOCKS_W_AINT };
-enum buffer { NEITHER, SEND, RECEIVE };
-
-/* ROOT, ALL, NEIGHBOURS are the peers of one side or the other. */
-static const struct pattern_row {
-    enum tutti_peers from, to;
-    enum kind send, receive;
-    enum buffer in_place;
-} pattern_rows[TUTTI_COLLECTIVES] = {
-#define TUTTI_MOVER(ID, call, nonblocking, from, to, send, receive, in_place, rules)                                   \
-    [TUTTI_COLLECTIVE_##ID] = {TUTTI_PEERS_##from, TUTTI_PEERS_##to, send, receive, in_place},
-#include "tutti/collectives.def"
-};
-
 int tutti_pattern_has_neighbours(enum tutti_collective collective)
 {
-    return pattern_rows[collective].to == TUTTI_PEERS_NEIGHBOURS;
+    return tutti_mover_row(collective)->to == TUTTI_PEERS_NEIGHBOURS;
 }
 
 int tutti_pattern_has_lists(enum tutti_collective collective)
 {
-    return pattern_rows[collective].send >= BLOCKS_V || pattern_rows[collective].receive >= BLOCKS_V;
+    return tutti_mover_row(collective)->send >= TUTTI_HOLDS_BLOCKS_V ||
+           tutti_mover_row(collective)->receive >= TUTTI_HOLDS_BLOCKS_V;
 }
 
 int tutti_pattern_is_contiguous(enum tutti_collective collective)
 {
-    const struct pattern_row *row = &pattern_rows[collective];
+    const struct tutti_mover_row *row = tutti_mover_row(collective);
     const int all = row->from == TUTTI_PEERS_ALL && row->to == TUTTI_PEERS_ALL;
-    return row->send == SHARED || (all && row->send <= BLOCKS && row->receive <= BLOCKS);
+    return row->send == TUTTI_HOLDS_SHARED ||
+           (all && row->send <= TUTTI_HOLDS_BLOCKS && row->receive <= TUTTI_HOLDS_BLOCKS);
 }
 
 int tutti_pattern_exchanges(enum tutti_collective collective)
 {
-    const struct pattern_row *row = &pattern_rows[collective];
-    return row->in_place == SEND && row->send >= BLOCKS && row->receive >= BLOCKS;
+    const struct tutti_mover_row *row = tutti_mover_row(collective);
+    return row->in_place == TUTTI_IN_PLACE_SEND && row->send >= TUTTI_HOLDS_BLOCKS &&
+           row->receive >= TUTTI_HOLDS_BLOCKS;
 }
 
 /* The place of this rank. */
@@ -54,30 +43,30 @@ static void pattern_ask(struct tutti_pattern *pattern, MPI_Comm comm, int root)
 
 /* The buffers that this rank uses. The root of another group has no block of its own, nor have the other ranks of
  * its group. */
-static void pattern_use(struct tutti_pattern *pattern, const struct pattern_row *row)
+static void pattern_use(struct tutti_pattern *pattern, const struct tutti_mover_row *row)
 {
     const int has_block = pattern->root == 0 || (pattern->root == 1 && !pattern->inter);
     struct tutti_pattern_side *send = &pattern->send, *recv = &pattern->recv;
     send->used = recv->used = 1;
     if (row->from == TUTTI_PEERS_ROOT) {
         send->used = pattern->root == 1;
-        recv->used = row->send == SHARED ? pattern->root == 0 : has_block;
+        recv->used = row->send == TUTTI_HOLDS_SHARED ? pattern->root == 0 : has_block;
     } else if (row->to == TUTTI_PEERS_ROOT) {
         send->used = has_block;
         recv->used = pattern->root == 1;
     }
 }
 
-static enum tutti_in_place pattern_in_place(const struct tutti_pattern *pattern, const struct pattern_row *row,
+static enum tutti_in_place pattern_in_place(const struct tutti_pattern *pattern, const struct tutti_mover_row *row,
                                             const struct tutti_collective_args *call)
 {
     if (!pattern->send.used || !pattern->recv.used)
         return TUTTI_NOT_IN_PLACE;
-    if (row->in_place == RECEIVE)
+    if (row->in_place == TUTTI_IN_PLACE_RECEIVE)
         return call->out.buffer == MPI_IN_PLACE ? TUTTI_OWN_BLOCK_KEPT : TUTTI_NOT_IN_PLACE;
-    if (row->in_place == NEITHER || call->in.buffer != MPI_IN_PLACE)
+    if (row->in_place == TUTTI_IN_PLACE_NEITHER || call->in.buffer != MPI_IN_PLACE)
         return TUTTI_NOT_IN_PLACE;
-    return row->send == BLOCK ? TUTTI_OWN_BLOCK_SENT : TUTTI_ALL_BLOCKS_SENT;
+    return row->send == TUTTI_HOLDS_BLOCK ? TUTTI_OWN_BLOCK_SENT : TUTTI_ALL_BLOCKS_SENT;
 }
 
 /* The MPI reports a list of counts without displacements. */
@@ -91,11 +80,11 @@ static void pattern_count(struct tutti_pattern_side *side, const struct tutti_bu
 /* The rest, once the place of this rank is known. */
 static int pattern_fill(struct tutti_pattern *pattern, const struct tutti_collective_args *call)
 {
-    const struct pattern_row *row = &pattern_rows[call->collective];
+    const struct tutti_mover_row *row = tutti_mover_row(call->collective);
     pattern->rooted = row->from == TUTTI_PEERS_ROOT || row->to == TUTTI_PEERS_ROOT;
-    pattern->shared = row->send == SHARED;
-    pattern->send = (struct tutti_pattern_side){.peers = row->to, .each = row->send >= BLOCKS};
-    pattern->recv = (struct tutti_pattern_side){.peers = row->from, .each = row->receive >= BLOCKS};
+    pattern->shared = row->send == TUTTI_HOLDS_SHARED;
+    pattern->send = (struct tutti_pattern_side){.peers = row->to, .each = row->send >= TUTTI_HOLDS_BLOCKS};
+    pattern->recv = (struct tutti_pattern_side){.peers = row->from, .each = row->receive >= TUTTI_HOLDS_BLOCKS};
     pattern_use(pattern, row);
     pattern->in_place = pattern_in_place(pattern, row, call);
     if (row->to == TUTTI_PEERS_NEIGHBOURS) {

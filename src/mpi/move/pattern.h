@@ -3,10 +3,9 @@
 #ifndef TUTTI_MPI_PATTERN_H
 #define TUTTI_MPI_PATTERN_H
 
+#include "coll/mover_row.h"
 #include "mpi/comm/neighbours.h"
 #include "mpi/move/collective.h"
-
-enum tutti_peers { TUTTI_PEERS_ROOT, TUTTI_PEERS_ALL, TUTTI_PEERS_NEIGHBOURS };
 
 /* The send buffer, or the receive buffer. */
 struct tutti_pattern_side {

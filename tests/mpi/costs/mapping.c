@@ -3,13 +3,13 @@
  *
  * The first message of an allocation does not wait for the mapping: the MPI carries it meanwhile, and later ones until
  * the allocation is known; short ones are staged. Argument `pays`: an allocation is mapped when its
- * messages have lost as much as a mapping takes, or as TUTTI_MAPPING_PRICE_US says. Argument `credit`: allocations that
- * are freed soon are mapped on credit a few times after a mapped one has saved as much, and neither before nor longer.
- * Argument `scratch`: no scratch is taken before they have cost as much as scratch. Argument `short`: once the receiver
- * has mapped the scratch, short messages of new allocations are staged all the same, also those of MPI_Sendrecv, and
- * longer ones packed. Argument `freed`: the sender frees the allocation as soon as it is sent, while the receiver maps
- * it, and sends from a new one, which may have the same address. Argument `random`: messages of random lengths and
- * forms from several allocations, some of which are freed. Needs TUTTI_STATS=1. */
+ * messages have lost as much as a mapping takes. Argument `price`: as much as TUTTI_MAPPING_PRICE_US says. Argument
+ * `credit`: allocations that are freed soon are mapped on credit a few times after a mapped one has saved as much, and
+ * neither before nor longer. Argument `scratch`: no scratch is taken before they have cost as much as scratch. Argument
+ * `short`: once the receiver has mapped the scratch, short messages of new allocations are staged all the same, also
+ * those of MPI_Sendrecv, and longer ones packed. Argument `freed`: the sender frees the allocation as soon as it is
+ * sent, while the receiver maps it, and sends from a new one, which may have the same address. Argument `random`:
+ * messages of random lengths and forms from several allocations, some of which are freed. Needs TUTTI_STATS=1. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,12 +28,17 @@ enum {
     LONG_US = 15000,
     TAG = 4,
     FREED = 30,
-    /* Messages of BYTES bytes that lose so much that the allocation is mapped on credit (12.6 us each, 100 us); as much
-     * as a mapping of 2 ms, 12.6 us each, or 9.6 where copy engines would make the copy, and the kernels count too;
-     * that lose as much beside packed ones as scratch costs (8.1 us, 4 ms). */
+    /* Prices in ns. A staged message of BYTES bytes loses LOSES beside one that a kernel fetches from a mapped
+     * allocation. While the kernels are not loaded, a copy engine would fetch it, which takes FETCH_LOSES longer. With
+     * a set price of mappings no engine fetches. */
+    LOSES = 12572,
+    FETCH_LOSES = 3000,
+    MAPPING = 2000000,
+    PAY_BY_ENGINE = (MAPPING + LOSES - FETCH_LOSES - 1) / (LOSES - FETCH_LOSES), /* messages that lose a mapping */
+    PAY_BY_KERNEL = (MAPPING + LOSES - 1) / LOSES,
+    /* Messages that lose so much that the allocation is mapped on credit (12.6 us each, 100 us); that lose as much
+     * beside packed ones as scratch costs (8.1 us, 4 ms). */
     PAY_CREDIT = 8,
-    PAY = 160,
-    PAY_MOST = 260,
     PAY_SCRATCH = 497,
     TRIES = 10,
     EARN = 600,       /* messages of a mapped allocation that save as much as is kept, 5 ms */
@@ -133,13 +138,13 @@ static void before_it_is_mapped(void)
 
 /* One allocation is mapped after so many messages, and not before, unless a message took as long as a mapping: then its
  * receiver may have mapped the allocation while the sender did not run. */
-static void when_it_pays(void)
+static void when_it_pays(int pay)
 {
     struct kit_buffer buffer;
     uint64_t longest = 0;
     int number = 0;
     kit_open(&buffer, KIT_DEVICE, BYTES);
-    for (; number < PAY - 1; number++) {
+    for (; number < pay - 1; number++) {
         const uint64_t us = message(&buffer, BYTES, number);
         longest = us > longest ? us : longest;
     }
@@ -147,15 +152,11 @@ static void when_it_pays(void)
     const int quick = longest < mapping_us;
     CHECK(!quick || (known() == 0 && carried() == 0), "the allocation is mapped before it pays");
     if (kit_rank == 0 && quick)
-        CHECK(staged() == (uint64_t)PAY - 1, "%llu of %d messages are staged", (unsigned long long)staged(), PAY - 1);
-    /* One more tells the receiver of the allocation, which it maps; a few more where copy engines make part of the
-     * price. */
-    while (number < PAY_MOST && !getenv("TUTTI_MAPPING_PRICE_US"))
-        message(&buffer, BYTES, number++);
-    const uint64_t before = staged();
+        CHECK(staged() == (uint64_t)pay - 1, "%llu of %d messages are staged", (unsigned long long)staged(), pay - 1);
+    /* One more shows the allocation to the receiver, which maps it. */
     message(&buffer, BYTES, number++);
     if (kit_rank == 0 && quick)
-        CHECK(staged() == before && before < (uint64_t)PAY_MOST, "messages are staged although a mapping pays");
+        CHECK(staged() == (uint64_t)pay - 1, "the message by which a mapping pays is staged");
     until_known(&buffer, number);
     kit_close(&buffer);
 }
@@ -173,6 +174,21 @@ static void short_lived(void)
     }
 }
 
+/* Messages until the allocation is mapped, which a mapping of 20 ms asks of 4,000 packed ones, and as many as earn. */
+static void map_and_earn(struct kit_buffer *buffer)
+{
+    const uint64_t before = known();
+    int number = 0, is_known = 0;
+    while (!is_known && number < MOST) {
+        for (int i = 0; i < PAY_CREDIT; i++)
+            message(buffer, BYTES, number++);
+        is_known = known() > before;
+        MPI_Bcast(&is_known, 1, MPI_INT, 1, MPI_COMM_WORLD);
+    }
+    for (int i = 0; i < EARN; i++)
+        message(buffer, BYTES, number++);
+}
+
 /* A mapping that took longer than all that may be earned is followed by none on credit: another one is made. */
 static void when_credit_ends(void)
 {
@@ -182,8 +198,7 @@ static void when_credit_ends(void)
     for (int tries = 0; n == 0 && tries < TRIES; tries++) {
         struct kit_buffer buffer;
         kit_open(&buffer, KIT_DEVICE, BYTES);
-        for (int i = 0; i < 2 * PAY_MOST + EARN; i++)
-            message(&buffer, BYTES, i);
+        map_and_earn(&buffer);
         short_lived();
         kit_close(&buffer);
         n = (int)kit_counted("allocations of this rank", "to be mapped on credit");
@@ -405,7 +420,9 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "freed") == 0)
         freed_meanwhile();
     else if (argc > 1 && strcmp(argv[1], "pays") == 0)
-        when_it_pays();
+        when_it_pays(PAY_BY_ENGINE);
+    else if (argc > 1 && strcmp(argv[1], "price") == 0)
+        when_it_pays(PAY_BY_KERNEL);
     else if (argc > 1 && strcmp(argv[1], "credit") == 0)
         when_credit_ends();
     else if (argc > 1 && strcmp(argv[1], "scratch") == 0)

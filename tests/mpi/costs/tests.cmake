@@ -15,7 +15,7 @@ program(mapping EVERYWHERE)
 set(slow ${stats} TUTTI_RULES=message:*@direct)
 tutti_mpi_test(mpi-mapping PROGRAM mpi-mapping RANKS 2 ENV ${slow} TUTTI_HOST_MAPPING_US=1000000 EVERYWHERE TIMEOUT 60)
 tutti_mpi_test(mpi-mapping-pays PROGRAM mpi-mapping RANKS 2 ARGS pays ENV ${slow} TUTTI_HOST_MAPPING_US=2000 EVERYWHERE TIMEOUT 90)
-tutti_mpi_test(mpi-mapping-price PROGRAM mpi-mapping RANKS 2 ARGS pays
+tutti_mpi_test(mpi-mapping-price PROGRAM mpi-mapping RANKS 2 ARGS price
                ENV ${slow} TUTTI_HOST_MAPPING_US=300000 TUTTI_MAPPING_PRICE_US=2000 TIMEOUT 90)
 tutti_mpi_test(mpi-mapping-credit PROGRAM mpi-mapping RANKS 2 ARGS credit ENV ${slow} TUTTI_HOST_MAPPING_US=2000 EVERYWHERE TIMEOUT 60)
 tutti_mpi_test(mpi-mapping-scratch PROGRAM mpi-mapping RANKS 2 ARGS scratch ENV ${slow} TUTTI_HOST_MAPPING_US=2000 TIMEOUT 90)
