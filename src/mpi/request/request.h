@@ -55,6 +55,14 @@ struct tutti_request_kind {
 
     /* ---- completion ---- */
 
+    /* For requests that this library completes. A call that waits for the request, and has its entry, claims it: then
+     * the operation ends without a message that completes the MPI's request, and the call hands the program the null
+     * handle. 0: it completes by the MPI. unclaim: the call has ended before the operation, or in an error: the MPI
+     * completes the request. */
+    int (*claim)(struct tutti_request *entry);
+    void (*unclaim)(struct tutti_request *entry);
+    /* Claimed: 1 if the operation has ended. */
+    int (*claimed_done)(const struct tutti_request *entry);
     /* Delivers the data of a request that has completed with this status, and may correct the status. Called again if
      * the program tests the request without completing it. Not called for an inactive persistent request. An MPI code,
      * of an error that has been raised. */
@@ -78,6 +86,7 @@ struct tutti_request {
     int persistent; /* the entry lives as long as the request */
     int active;     /* persistent: started and not completed */
     int delivered;  /* for kinds that deliver once: the data have been delivered */
+    int claimed;    /* 1: by the call that has the entry */
     int visits;     /* calls that work on it while it is in the table; under the table's lock */
     int coming;     /* the MPI could complete the request, but its data have not arrived: the MPI does not get it */
     int rests;      /* enum tutti_rests: of its last progress() in a call that waits for all of its requests */
