@@ -127,7 +127,7 @@ struct tutti_endpoints {
     _Atomic uint32_t listens;                /* GPUs that it has passed memory of; not 0: it takes rendezvous */
     _Atomic uint32_t urged;                  /* 1: a peer's send waits until this rank looks at its receives */
     _Atomic uint32_t takes_short;            /* 1: all receives of this rank know short RTSs */
-    _Atomic uint32_t shorts;                 /* open rendezvous for this rank whose RTSs are short */
+    _Atomic uint32_t shorts;                 /* ranks with open rendezvous for this rank whose RTSs are short */
     _Atomic uint32_t announced;              /* RTSs that were sent to this rank so far */
     struct tutti_endpoint_page gpu[TUTTI_ENDPOINT_GPUS];
     _Atomic uint8_t maps[TUTTI_ENDPOINT_PEERS][TUTTI_ENDPOINT_GPUS]; /* enum tutti_maps: of that rank's scratches */
