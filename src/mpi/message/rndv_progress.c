@@ -138,7 +138,10 @@ static void rndv_progress_poll_locked(void)
 
 static void rndv_poll(void)
 {
-    if (!tutti_endpoint || pthread_mutex_trylock(&lock) != 0)
+    if (!tutti_endpoint)
+        return;
+    tutti_endpoint_announce_rest(tutti_endpoint);
+    if (pthread_mutex_trylock(&lock) != 0)
         return;
     TUTTI_INSIDE();
     if (all)

@@ -179,15 +179,14 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     sent->core.now = at_once(sent, peer, blocking);
     sent->core.rndv->tag = message->tag;
     sent->core.rndv->bytes = bytes;
-    sent->core.rndv->share.shared = 0;
     if (with_request && tutti_self_request(0, &sent->request, &sent->tag) != 0) {
         sent->tag = -1;
         return give_up(sent);
     }
     write_rts(sent);
     sent->core.since = tutti_now_ns();
-    sent->core.rndv->ended = 0;
-    sent->core.rndv->posted = tutti_trace_stamp();
+    TUTTI_RNDV_SET(sent->core.rndv->ended, 0);
+    TUTTI_RNDV_SET(sent->core.rndv->posted, tutti_trace_stamp());
     if ((sent->row = tutti_p2p_choose(&tutti_p2p, &sent->core, &tutti_rules_of_messages, NULL)) != NULL) {
         tutti_trace(TUTTI_TRACE_POSTED, bytes);
         return sent;

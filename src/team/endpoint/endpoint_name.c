@@ -2,6 +2,8 @@
  * a message that needs none does not ask for it. An allocation that the peer keeps mapped is found by its id. */
 #include "team/endpoint/endpoint_own.h"
 
+#include <string.h>
+
 #include "team/invalidation.h"
 #include "team/share.h"
 
@@ -58,26 +60,40 @@ static int lease_known(struct tutti_endpoint *endpoint, const struct tutti_rndv 
     return 0;
 }
 
+static void show(struct tutti_rndv *rndv, const struct tutti_share *share)
+{
+    TUTTI_RNDV_SET(rndv->share.shared, share->shared);
+    if (!share->shared && share->what.id == 0)
+        return;
+    TUTTI_RNDV_SET(rndv->share.near, share->near);
+    TUTTI_RNDV_SET(rndv->share.offset, share->offset);
+    if (memcmp(&rndv->share.what, &share->what, sizeof share->what) != 0)
+        rndv->share.what = share->what;
+}
+
 int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer, uint64_t id,
                          struct tutti_endpoint_memo *memo)
 {
     struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
+    struct tutti_share share = {.shared = 0};
     piece->own = pointer;
     if (tutti_endpoint_is_own(endpoint, piece->to)) {
-        rndv->share = (struct tutti_share){.shared = 1, .offset = (uint64_t)(uintptr_t)pointer};
-        return 1;
-    }
-    if (memo && memo->of) {
-        rndv->share = memo->share;
-        rndv->share.offset += (uint64_t)((const char *)pointer - (const char *)memo->of);
+        share.shared = 1;
+        share.offset = (uint64_t)(uintptr_t)pointer;
+    } else if (memo && memo->of) {
+        share = memo->share;
+        share.offset += (uint64_t)((const char *)pointer - (const char *)memo->of);
     } else {
         if (id)
-            tutti_share_name(endpoint->node, endpoint->device, pointer, id, &rndv->share);
+            tutti_share_name(endpoint->node, endpoint->device, pointer, id, &share);
         else
-            tutti_share_fill(endpoint->node, endpoint->device, pointer, &rndv->share);
+            tutti_share_fill(endpoint->node, endpoint->device, pointer, &share);
         if (memo)
-            *memo = (struct tutti_endpoint_memo){.of = pointer, .share = rndv->share};
+            *memo = (struct tutti_endpoint_memo){.of = pointer, .share = share};
     }
+    show(rndv, &share);
+    if (tutti_endpoint_is_own(endpoint, piece->to))
+        return 1;
     return rndv->share.shared && lease_known(endpoint, rndv, rndv->share.what.id);
 }
 
@@ -96,6 +112,6 @@ int tutti_endpoint_share_later(struct tutti_endpoint *endpoint, struct tutti_rnd
     if (!tutti_endpoint_is_unnamed(endpoint, peer, id))
         return 0;
     endpoint->piece[tutti_endpoint_number(endpoint, rndv)].own = pointer;
-    rndv->share = (struct tutti_share){.what = {.id = id, .bytes = extent}};
+    show(rndv, &(const struct tutti_share){.what = {.id = id, .bytes = extent}});
     return 1;
 }

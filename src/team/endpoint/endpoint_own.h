@@ -29,6 +29,7 @@ struct tutti_endpoint_from {
     _Atomic uint64_t seen;    /* when its process was looked at */
     _Atomic int dead;         /* it was not there any more */
     _Atomic uint64_t fetched; /* when it was seen to fetch from this rank */
+    _Atomic uint32_t unannounced; /* RTSs for it that it does not know of yet */
     _Atomic uint32_t shorts;  /* as sender: open rendezvous for it whose RTSs are short; 0 and 1: under the lock */
     /* Its scratches, by its GPU and by this rank's that they are mapped for. */
     struct tutti_mapping *scratch[TUTTI_ENDPOINT_GPUS][TUTTI_ENDPOINT_GPUS];
@@ -107,6 +108,7 @@ struct tutti_endpoint {
     int connecting;        /* 1: all ranks make a communicator with a stream, so that memory may be mapped */
     int connected;         /* 1: there has been one: what messages of its ranks need is mapped */
     _Atomic uint32_t rtss; /* that this rank has seen */
+    _Atomic int unannounced; /* 1: RTSs for some peers */
     uint64_t sequence;
     uint64_t used[TUTTI_RNDVS / 64], held[TUTTI_RNDVS / 64]; /* held by the sender */
     _Atomic int rndvs;                                       /* in use */

@@ -92,17 +92,16 @@ struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer
     endpoint->piece[number].own = NULL;
     endpoint->piece[number].left = 0;
     endpoint->piece[number].scratch_pays = 0;
-    atomic_store_explicit(&rndv->held, TUTTI_HELD_NOT, memory_order_relaxed);
+    TUTTI_RNDV_SET(rndv->held, TUTTI_HELD_NOT);
     atomic_store_explicit(&rndv->to, (uint32_t)peer, memory_order_relaxed);
     rndv->layout_bytes = 0;
     rndv->short_rts = 0;
-    rndv->engines = 0;
-    atomic_store_explicit(&rndv->pays, 1, memory_order_relaxed);
-    rndv->share.shared = 0;
+    TUTTI_RNDV_SET(rndv->engines, 0);
+    TUTTI_RNDV_SET(rndv->pays, 1);
     rndv->gpu = (uint32_t)index;
     atomic_store_explicit(&rndv->must, TUTTI_MUST_NOT, memory_order_relaxed);
-    atomic_store_explicit(&rndv->packed, 0, memory_order_relaxed);
-    atomic_store_explicit(&rndv->taken, 0, memory_order_relaxed);
+    TUTTI_RNDV_SET(rndv->packed, 0);
+    TUTTI_RNDV_SET(rndv->taken, 0);
     atomic_store(&rndv->sequence, sequence);
     return rndv;
 }
