@@ -170,10 +170,11 @@ static void receive_count(struct tutti_request *entry, const MPI_Status *status,
 static int receive_deliver(struct tutti_request *entry, MPI_Status *status)
 {
     struct receive *receive = receive_of(entry);
+    const int cancelled = receive->recv->state == TUTTI_RECV_WAITING && tutti_was_cancelled(status);
     int code = MPI_SUCCESS;
-    if (tutti_was_cancelled(status) || !tutti_recv_finish(receive->recv, &receive->stage, status, &code))
+    if (cancelled || !tutti_recv_finish(receive->recv, &receive->stage, status, &code))
         code = entry->delivered ? MPI_SUCCESS : tutti_staged_out(&receive->stage, entry->comm, status);
-    if (!tutti_was_cancelled(status))
+    if (!cancelled)
         receive_count(entry, status, code);
     entry->delivered = code == MPI_SUCCESS;
     tutti_trace(TUTTI_TRACE_RECEIVED, 0);

@@ -86,6 +86,7 @@ struct tutti_request {
     int persistent; /* the entry lives as long as the request */
     int active;     /* persistent: started and not completed */
     int delivered;  /* for kinds that deliver once: the data have been delivered */
+    int own_handle; /* 1: the MPI uses the handle for no other request, even if this one is complete */
     int claimed;    /* 1: by the call that has the entry */
     int visits;     /* calls that work on it while it is in the table; under the table's lock */
     int coming;     /* the MPI could complete the request, but its data have not arrived: the MPI does not get it */

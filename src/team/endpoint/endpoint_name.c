@@ -52,6 +52,8 @@ static int lease_known(struct tutti_endpoint *endpoint, const struct tutti_rndv 
     for (int i = 0; i < TUTTI_ENDPOINT_KNOWN; i++) {
         if (allocation_lease(&tutti_endpoint_theirs(endpoint, peer)->known[endpoint->node->rank][i], id)) {
             endpoint->lease[number] = (unsigned char)(i + 1);
+            if (atomic_load_explicit(&endpoint->from[peer].leased, memory_order_relaxed) != id)
+                atomic_store_explicit(&endpoint->from[peer].leased, id, memory_order_relaxed);
             tutti_endpoint_saves(endpoint, peer, rndv->bytes);
             tutti_endpoint_distrust(endpoint, rndv); /* if it is not known later, the peer could not keep it */
             return 1;
@@ -75,8 +77,13 @@ int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rnd
                          struct tutti_endpoint_memo *memo)
 {
     struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
-    struct tutti_share share = {.shared = 0};
     piece->own = pointer;
+    /* The name of an allocation stays what it is, so the one that this rendezvous has shown before is as good. */
+    if (id && !memo && rndv->share.shared && rndv->share.what.id == id && !tutti_endpoint_is_own(endpoint, piece->to)) {
+        TUTTI_RNDV_SET(rndv->share.offset, (uint64_t)(uintptr_t)pointer - rndv->share.what.base);
+        return lease_known(endpoint, rndv, id);
+    }
+    struct tutti_share share = {.shared = 0};
     if (tutti_endpoint_is_own(endpoint, piece->to)) {
         share.shared = 1;
         share.offset = (uint64_t)(uintptr_t)pointer;
@@ -99,7 +106,8 @@ int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rnd
 
 int tutti_endpoint_is_unnamed(struct tutti_endpoint *endpoint, int peer, uint64_t id)
 {
-    if (!id || !tutti_endpoint_is_slow(endpoint) || tutti_endpoint_is_own(endpoint, peer))
+    if (!id || !tutti_endpoint_is_slow(endpoint) || tutti_endpoint_is_own(endpoint, peer) ||
+        atomic_load_explicit(&endpoint->from[peer].leased, memory_order_relaxed) == id)
         return 0;
     tutti_invalidation_poll(endpoint->node, endpoint->device);
     return !tutti_share_is_named(endpoint->node, id);

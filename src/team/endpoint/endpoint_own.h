@@ -29,6 +29,7 @@ struct tutti_endpoint_from {
     _Atomic uint64_t seen;    /* when its process was looked at */
     _Atomic int dead;         /* it was not there any more */
     _Atomic uint64_t fetched; /* when it was seen to fetch from this rank */
+    _Atomic uint64_t leased;      /* as sender: the allocation that it was last seen to keep mapped; 0: none */
     _Atomic uint32_t unannounced; /* RTSs for it that it does not know of yet */
     _Atomic uint32_t shorts;  /* as sender: open rendezvous for it whose RTSs are short; 0 and 1: under the lock */
     /* Its scratches, by its GPU and by this rank's that they are mapped for. */
