@@ -168,6 +168,7 @@ struct tutti_p2p_fetching {
     struct tutti_p2p_recv *(*at)(const struct tutti_p2p_fetching *fetching, int i);
     int n;
     int beside; /* 1: kernels may still be fetching on return; then the thread calls again, or calls tutti_p2p_land() */
+    int last;   /* 1: the caller waits for no other messages: nothing is gained by leaving these to a later launch */
 };
 /* Fetches as much as can be fetched now, in one launch for each GPU; with `wait` all of them. */
 void tutti_p2p_fetch_all(struct tutti_p2p_fetching *fetching, int wait);

@@ -142,7 +142,7 @@ void tutti_requests_progress(struct tutti_request *const entries[], const MPI_Re
     static __thread unsigned turns;
     struct tutti_batch batch;
     batch.how = how;
-    batch.n = batch.failed = batch.passes = 0;
+    batch.n = batch.failed = batch.passes = batch.waiting = 0;
     batch.turn = turns++;
     TUTTI_INSIDE();
     for (int i = 0; i < n; i++) {
@@ -151,6 +151,7 @@ void tutti_requests_progress(struct tutti_request *const entries[], const MPI_Re
                 entry->coming = 0;
             else if (entry->kind->progress)
                 entry->kind->progress(entry, requests[i], &batch);
+            batch.waiting += entry->rests == TUTTI_RESTS_MOSTLY;
         }
     }
     tutti_batch_run(&batch);

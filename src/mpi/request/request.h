@@ -180,8 +180,14 @@ static inline int tutti_is_coming(const struct tutti_request *entry)
 /* How data of messages are fetched: what can be fetched now; all, with a wait; what can be, by kernels that may still
  * run on return: then the thread makes progress of these requests again, or calls tutti_p2p_land(). BESIDE_ALL: the
  * same for a call that waits for all of the requests, so that those which can hardly have completed are not looked at.
- */
-enum tutti_fetch_how { TUTTI_FETCH_NOW, TUTTI_FETCH_ALL, TUTTI_FETCH_BESIDE, TUTTI_FETCH_BESIDE_ALL };
+ * BESIDE_LAST: the same where the messages of all of them have arrived. */
+enum tutti_fetch_how {
+    TUTTI_FETCH_NOW,
+    TUTTI_FETCH_ALL,
+    TUTTI_FETCH_BESIDE,
+    TUTTI_FETCH_BESIDE_ALL,
+    TUTTI_FETCH_BESIDE_LAST
+};
 /* Advances these requests without waiting for other ranks. The entries were taken out; NULL ones are skipped. how: not
  * ALL. */
 void tutti_requests_progress(struct tutti_request *const entries[], const MPI_Request requests[], int n,
