@@ -163,7 +163,7 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     const int place = send_place(sent, &seen, &lowest);
     /* The program meets the GPU with this message, also if the MPI carries it. */
     enum tutti_reason reason = place == PLACE_NONE ? TUTTI_REASON_SEVERAL : TUTTI_REASON_NONE;
-    if (reason == TUTTI_REASON_NONE && tutti_endpoint_use(tutti_endpoint, sent->core.gpu) < 0)
+    if (reason == TUTTI_REASON_NONE && !ask.reached && tutti_endpoint_use(tutti_endpoint, sent->core.gpu) < 0)
         reason = TUTTI_REASON_OTHER_GPU;
     if (reason == TUTTI_REASON_NONE && !ask.reached &&
         (!tutti_p2p_reaches(&tutti_p2p, peer, sent->core.gpu, bytes, &tutti_rules_of_messages) ||

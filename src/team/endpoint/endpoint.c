@@ -399,7 +399,7 @@ void tutti_endpoint_connected(struct tutti_endpoint *endpoint)
     pthread_mutex_unlock(&endpoint->lock);
 }
 
-enum { FEW = 16, SELDOM = 32, MANY = TUTTI_RNDVS * 3 / 4 };
+enum { FEW = 4, SELDOM = 32, MANY = TUTTI_RNDVS * 3 / 4 };
 
 /* 1 if rendezvous are to be swept: where many are open, not in each poll, or a window of messages would cost the square
  * of their number, and a look at lines that the receiver writes for each message. *all: those too that their sender
