@@ -114,9 +114,9 @@ static int send_leaves(const struct tutti_message *message, const struct tutti_m
     /* The program meets the GPU with this message, also if the MPI carries it. */
     if (tutti_endpoint_use(tutti_endpoint, memory->gpu) < 0)
         return 0;
-    ask->reached = tutti_p2p_row_reaches(&tutti_p2p, first, ask->peer, memory->gpu, ask->bytes,
-                                         &tutti_rules_of_messages) &&
-                   tutti_p2p_is_looked_for(&tutti_p2p, ask->peer, ask->bytes);
+    ask->reached =
+        tutti_p2p_row_reaches(&tutti_p2p, first, ask->peer, memory->gpu, ask->bytes, &tutti_rules_of_messages) &&
+        tutti_p2p_is_looked_for(&tutti_p2p, ask->peer, ask->bytes);
     return !ask->reached || tutti_p2p_leaves(&tutti_p2p, first, ask->peer, memory, ask->bytes, &ask->verdict);
 }
 

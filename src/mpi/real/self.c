@@ -10,7 +10,7 @@ enum {
     INJECT_TAG,
     ROOM_TAG,
     FIRST_TAG,
-    KEPT = 64, /* requests with the first tags that are kept: a window of messages */
+    KEPT = 64,          /* requests with the first tags that are kept: a window of messages */
     LEAST_TAGS = 32767, /* every MPI has tags up to this one */
     AT_FIRST = 256
 };
@@ -143,7 +143,8 @@ static int take_tag(void)
     return tags_used < last_tag - FIRST_TAG - KEPT && self_grow() ? FIRST_TAG + KEPT + tags_used++ : -1;
 }
 
-/* The lock is held. The first idle one: 1, and *request. Otherwise 0, and *tag: behind those that are posted, or any. */
+/* The lock is held. The first idle one: 1, and *request. Otherwise 0, and *tag: behind those that are posted, or any.
+ */
 static int take_kept(MPI_Request *request, int *tag)
 {
     if (kept.idle) {

@@ -128,8 +128,7 @@ void tutti_endpoint_announce(struct tutti_endpoint *endpoint, const struct tutti
 {
     enum { FEW_OPEN = 8, TOGETHER = 4 };
     const int peer = endpoint->piece[tutti_endpoint_number(endpoint, rndv)].to;
-    const uint32_t n =
-        atomic_fetch_add_explicit(&endpoint->from[peer].unannounced, 1, memory_order_relaxed) + 1;
+    const uint32_t n = atomic_fetch_add_explicit(&endpoint->from[peer].unannounced, 1, memory_order_relaxed) + 1;
     if (n >= TOGETHER || atomic_load_explicit(&endpoint->rndvs, memory_order_relaxed) <= FEW_OPEN)
         announce_now(endpoint, peer);
     else
@@ -448,8 +447,7 @@ void tutti_endpoint_poll(struct tutti_endpoint *endpoint)
     int all = 0;
     const int sweeps = sweep_is_due(endpoint, &all);
     const int work =
-        sweeps |
-        (atomic_load_explicit(&endpoint->node->notices, memory_order_relaxed) != endpoint->notices_seen) |
+        sweeps | (atomic_load_explicit(&endpoint->node->notices, memory_order_relaxed) != endpoint->notices_seen) |
         atomic_load_explicit(&endpoint->asking, memory_order_relaxed) |
         (atomic_load_explicit(&tutti_endpoint_mine(endpoint)->asked, memory_order_relaxed) != 0) | is_due(endpoint);
     if (!work || pthread_mutex_trylock(&endpoint->lock) != 0)
