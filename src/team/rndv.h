@@ -84,8 +84,8 @@ enum tutti_engines { TUTTI_ENGINES_NOT, TUTTI_ENGINES_ALL, TUTTI_ENGINES_HALF };
 /* Taken out of the MPI by a probe of the receiver, and not received. */
 enum tutti_rndv_held { TUTTI_HELD_NOT, TUTTI_HELD_PERHAPS, TUTTI_HELD };
 
-/* The owner stores what differs alone: a line that stays as it was remains in the caches of both sides. The first line
- * changes with each message; in windows of messages from the same buffers no other line does. */
+/* The owner stores only words that differ: an unchanged line remains in the caches of both sides. The first line
+ * changes with each message. In windows of messages from the same buffers no other line changes. */
 #define TUTTI_RNDV_SET(word, value)                                                                                    \
     do {                                                                                                               \
         if ((word) != (value))                                                                                         \

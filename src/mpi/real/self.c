@@ -308,7 +308,7 @@ void tutti_self_keep(int tag, MPI_Request request)
     pthread_mutex_unlock(&lock);
 }
 
-static void end_kept(void)
+static void self_end_kept(void)
 {
     for (int k = 0; k < KEPT; k++) {
         if (!(kept.idle >> k & 1))
@@ -322,7 +322,7 @@ static void end_kept(void)
 void tutti_self_close(int idle)
 {
     end_pulse();
-    end_kept();
+    self_end_kept();
     free_stand_ins();
     if (made && idle)
         tutti_next.MPI_Comm_free(&self);

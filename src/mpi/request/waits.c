@@ -38,8 +38,7 @@ static void claim_all(const struct tutti_call_requests *mine)
     }
 }
 
-/* 1 if it is claimed and has not ended. One that has ended is replaced by the null handle, with which the MPI goes on.
- */
+/* 1 if it is claimed and has not ended. A request that has ended is replaced by the null handle for the MPI's call. */
 static int claimed_lacks(const struct tutti_call_requests *mine, MPI_Request requests[], int i)
 {
     const struct tutti_request *const entry = mine->entries ? mine->entries[i] : NULL;

@@ -78,7 +78,7 @@ int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rnd
 {
     struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
     piece->own = pointer;
-    /* The name of an allocation stays what it is, so the one that this rendezvous has shown before is as good. */
+    /* The name of an allocation never changes, so one that this rendezvous has shown before serves again. */
     if (id && !memo && rndv->share.shared && rndv->share.what.id == id && !tutti_endpoint_is_own(endpoint, piece->to)) {
         TUTTI_RNDV_SET(rndv->share.offset, (uint64_t)(uintptr_t)pointer - rndv->share.what.base);
         return lease_known(endpoint, rndv, id);

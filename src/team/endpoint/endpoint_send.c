@@ -111,7 +111,7 @@ int tutti_endpoint_number(const struct tutti_endpoint *endpoint, const struct tu
     return (int)(rndv - tutti_endpoint_mine(endpoint)->rndv);
 }
 
-/* 1 if the peer has counted this rank, and goes on to, for one rendezvous more. */
+/* 1 if the peer counts this rank already: for one more rendezvous. */
 static int shorts_are_known(struct tutti_endpoint_from *from)
 {
     uint32_t n = atomic_load(&from->shorts);
