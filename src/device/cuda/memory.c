@@ -45,30 +45,9 @@ void tutti_cuda_kind(const void *pointer, struct tutti_memory *out)
     ask_driver(pointer, KIND_ATTRIBUTES, out);
 }
 
-/* 1 if the address lies in the allocation that the thread has classified last, and that is still there: then all else
- * that the driver would say of it is known. The id of an allocation serves no other one. */
-static int is_still_there(const struct tutti_memory *last, const void *pointer)
-{
-    static CUpointer_attribute wanted[] = {CU_POINTER_ATTRIBUTE_BUFFER_ID};
-    unsigned long long id = 0;
-    void *value[] = {&id};
-    if (last->id == 0 || (uintptr_t)pointer - (uintptr_t)last->base >= last->bytes)
-        return 0;
-    tutti_count("GPU driver", TUTTI_OUTCOME_ASKED, "what memory is");
-    return tutti_cuda.PointerGetAttributes(1, wanted, value, (CUdeviceptr)pointer) == CUDA_SUCCESS && id == last->id;
-}
-
 void tutti_cuda_classify(const void *pointer, struct tutti_memory *out)
 {
-    static _Thread_local struct tutti_memory last; /* id 0: none */
-    if (is_still_there(&last, pointer)) {
-        *out = last;
-        tutti_cuda_look();
-        return;
-    }
     ask_driver(pointer, ALL_ATTRIBUTES, out);
-    const uint64_t id = out->id;
-    last.id = 0;
     if (out->kind == TUTTI_MEMORY_MANAGED)
         tutti_cuda_look();
     if (out->kind != TUTTI_MEMORY_DEVICE)
@@ -82,8 +61,6 @@ void tutti_cuda_classify(const void *pointer, struct tutti_memory *out)
         if (tutti_cuda.PointerGetAttributes(1, owner, value, (CUdeviceptr)pointer) == CUDA_SUCCESS)
             tutti_cuda_adopt(out->gpu, context);
     }
-    if (out->id == id && out->gpu >= 0 && tutti_cuda_has_context(out->gpu)) /* no piece of a range of this library */
-        last = *out;
 }
 
 int tutti_cuda_alloc(int gpu, size_t bytes, void **device)
