@@ -30,6 +30,13 @@ int tutti_p2p_reaches(struct tutti_p2p_worker *worker, int peer, int gpu, uint64
     }
 }
 
+int tutti_p2p_row_reaches(struct tutti_p2p_worker *worker, const struct tutti_protocol_row *first, int peer, int gpu,
+                          uint64_t bytes, const struct tutti_protocol_rules *rules)
+{
+    return (first->ops->reaches && first->ops->reaches(worker, peer, gpu)) ||
+           tutti_p2p_reaches(worker, peer, gpu, bytes, rules);
+}
+
 int tutti_p2p_leaves(struct tutti_p2p_worker *worker, const struct tutti_protocol_row *row, int peer,
                      const struct tutti_memory *memory, uint64_t bytes, struct tutti_endpoint_verdict *verdict)
 {

@@ -39,10 +39,11 @@ static void direct_name(struct tutti_p2p_worker *worker, struct tutti_p2p_send *
 void tutti_direct_show(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
     struct tutti_rndv *rndv = send->rndv;
-    rndv->share.shared = 0;
     send->shown = TUTTI_SHOWN_NOT;
-    if (!send->lowest || !describe(send))
+    if (!send->lowest || !describe(send)) {
+        TUTTI_RNDV_SET(rndv->share.shared, 0);
         return;
+    }
     if (!send->agreed &&
         tutti_endpoint_share_later(worker->endpoint, rndv, send->lowest, send->allocation, send->extent))
         send->shown = TUTTI_SHOWN_BY_ID;

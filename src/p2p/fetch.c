@@ -163,7 +163,7 @@ static int fetch_node(void *with)
     int gpus[TUTTI_ENDPOINT_GPUS], uses = -1; /* asked for once: that looks for resets */
     unsigned used = 0, left = 0;
     const uint64_t bytes = fetch_landed(all);
-    const int full = all->beside && !tutti_flights_may(bytes);
+    const int full = all->beside && !tutti_flights_may(bytes, all->last);
     for (int i = 0; i < all->n; i++) {
         struct tutti_p2p_recv *recv = all->at(all, i);
         if (!recv || recv->far || recv->ended)

@@ -30,9 +30,9 @@ static void flight_give(struct tutti_p2p_flight *flight)
     tutti_spares_give(&spares, flight, offsetof(struct tutti_p2p_flight, next));
 }
 
-int tutti_flights_may(uint64_t bytes)
+int tutti_flights_may(uint64_t bytes, int last)
 {
-    return flight_count == 0 || (flight_count < FLIGHTS && bytes >= LARGE);
+    return flight_count == 0 || (flight_count < FLIGHTS && (last || bytes >= LARGE));
 }
 
 int tutti_flight_begin(struct tutti_p2p_fetch *const fetches[], const struct tutti_pack_job *jobs, unsigned n,

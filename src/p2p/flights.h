@@ -9,8 +9,8 @@
 
 struct tutti_p2p_flight;
 
-/* 1 if the thread may begin one more, for messages of so many bytes in all. */
-int tutti_flights_may(uint64_t bytes);
+/* 1 if the thread may begin one more, for messages of so many bytes in all; last: see struct tutti_p2p_fetching. */
+int tutti_flights_may(uint64_t bytes, int last);
 /* Launches the jobs of these fetches, on the GPU of the first; how: of tutti_pack_reached(). Each fetch is of a whole
  * offered message, recv->flight is set. A status; on failure nothing has changed. */
 int tutti_flight_begin(struct tutti_p2p_fetch *const fetches[], const struct tutti_pack_job *jobs, unsigned n,

@@ -96,6 +96,9 @@ const struct tutti_protocol_row *tutti_p2p_first(const struct tutti_protocol_rul
  * GPU. 1 if a row of the rules reaches the peer; 0: none does, and the reason is set. */
 int tutti_p2p_reaches(struct tutti_p2p_worker *worker, int peer, int gpu, uint64_t bytes,
                       const struct tutti_protocol_rules *rules);
+/* The same, of which `first` is the row that tutti_p2p_first() has returned: it is asked without the rules. */
+int tutti_p2p_row_reaches(struct tutti_p2p_worker *worker, const struct tutti_protocol_row *first, int peer, int gpu,
+                          uint64_t bytes, const struct tutti_protocol_rules *rules);
 /* Local, after tutti_p2p_reaches(): 1 if the MPI is to carry the message, by the row that the first rule names; the
  * reason is set. No rendezvous is needed then. 0: *verdict, which the send keeps. The message is one run of bytes in
  * this memory. */
@@ -165,6 +168,7 @@ struct tutti_p2p_fetching {
     struct tutti_p2p_recv *(*at)(const struct tutti_p2p_fetching *fetching, int i);
     int n;
     int beside; /* 1: kernels may still be fetching on return; then the thread calls again, or calls tutti_p2p_land() */
+    int last;   /* 1: the caller waits for no other messages: nothing is gained by leaving these to a later launch */
 };
 /* Fetches as much as can be fetched now, in one launch for each GPU; with `wait` all of them. */
 void tutti_p2p_fetch_all(struct tutti_p2p_fetching *fetching, int wait);

@@ -43,6 +43,8 @@ static int packed_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *se
 {
     if (send->agreed)
         tutti_direct_show(worker, send);
+    else
+        TUTTI_RNDV_SET(send->rndv->share.shared, 0);
     return 1;
 }
 

@@ -52,9 +52,12 @@ int tutti_endpoint_blind(struct tutti_endpoint *endpoint);
 int tutti_endpoint_takes_short(const struct tutti_endpoint *endpoint, int peer);
 int tutti_endpoint_shorts(const struct tutti_endpoint *endpoint);
 /* RTSs are counted, so that a receiver that has seen all need not look at its receives. It is a hint: RTSs may be lost
- * with their communicator, or be seen twice. announce: the RTS of a rendezvous of this rank has been sent. saw: this
- * rank has received one. expects: 1 if more were sent to this rank than it has seen. */
-void tutti_endpoint_announce(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
+ * with their communicator, or be seen twice. announce: the RTS of a rendezvous of this rank has been sent; of a burst
+ * of messages some are counted together, since the receiver polls the line of the count. announce_rest: all of
+ * them, in each wait of the sender. saw: this rank has received one. expects: 1 if more were sent to this rank than it
+ * has seen. */
+void tutti_endpoint_announce(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
+void tutti_endpoint_announce_rest(struct tutti_endpoint *endpoint);
 void tutti_endpoint_saw(struct tutti_endpoint *endpoint);
 int tutti_endpoint_expects(const struct tutti_endpoint *endpoint);
 /* Takes and offers this rank's scratch on the GPU, so that peers may map it before it is needed. 1: the scratch exists.

@@ -84,6 +84,14 @@ enum tutti_engines { TUTTI_ENGINES_NOT, TUTTI_ENGINES_ALL, TUTTI_ENGINES_HALF };
 /* Taken out of the MPI by a probe of the receiver, and not received. */
 enum tutti_rndv_held { TUTTI_HELD_NOT, TUTTI_HELD_PERHAPS, TUTTI_HELD };
 
+/* The owner stores only words that differ: an unchanged line remains in the caches of both sides. The first line
+ * changes with each message. In windows of messages from the same buffers no other line changes. */
+#define TUTTI_RNDV_SET(word, value)                                                                                    \
+    do {                                                                                                               \
+        if ((word) != (value))                                                                                         \
+            (word) = (value);                                                                                          \
+    } while (0)
+
 struct tutti_rndv {
     _Alignas(128) _Atomic uint32_t state;
     _Atomic uint32_t to; /* node rank of the receiver */
@@ -96,13 +104,13 @@ struct tutti_rndv {
     uint64_t count;           /* GET: elements of the layout */
     int64_t lowest;           /* GET: of the lowest byte in the share, from the buffer that the layout counts from */
     uint32_t gpu;             /* of the owner's GPUs (struct tutti_endpoint_page): the one that the data lie on */
-    uint32_t slots;           /* BOUNCE: pieces that the scratch has room for */
+    uint32_t short_rts;       /* 1: its RTS is as short as the message (p2p/short_rts.h) */
     uint64_t at, piece;       /* BOUNCE: place of the first slot in the allocation; bytes of a piece */
     uint64_t scratch;         /* BOUNCE: the scratch's allocation */
     _Atomic uint64_t packed;  /* BOUNCE: pieces that the owner has packed */
     _Atomic uint64_t taken;   /* BOUNCE: pieces that the receiver has taken */
     _Atomic uint32_t held;    /* enum tutti_rndv_held; written by the receiver */
-    uint32_t short_rts;       /* 1: its RTS is as short as the message (p2p/short_rts.h) */
+    uint32_t slots;           /* BOUNCE: pieces that the scratch has room for */
     uint32_t engines;         /* GET; enum tutti_engines */
     _Atomic uint32_t pays;    /* 1: mapping the allocation pays (endpoint_price.c); written by the owner, and by a
                                * receiver that has waited as long as the mapping takes */
@@ -127,7 +135,7 @@ struct tutti_endpoints {
     _Atomic uint32_t listens;                /* GPUs that it has passed memory of; not 0: it takes rendezvous */
     _Atomic uint32_t urged;                  /* 1: a peer's send waits until this rank looks at its receives */
     _Atomic uint32_t takes_short;            /* 1: all receives of this rank know short RTSs */
-    _Atomic uint32_t shorts;                 /* open rendezvous for this rank whose RTSs are short */
+    _Atomic uint32_t shorts;                 /* ranks with open rendezvous for this rank whose RTSs are short */
     _Atomic uint32_t announced;              /* RTSs that were sent to this rank so far */
     struct tutti_endpoint_page gpu[TUTTI_ENDPOINT_GPUS];
     _Atomic uint8_t maps[TUTTI_ENDPOINT_PEERS][TUTTI_ENDPOINT_GPUS]; /* enum tutti_maps: of that rank's scratches */

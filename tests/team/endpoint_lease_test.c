@@ -47,7 +47,9 @@ static struct flight begin(uint64_t id)
     }
     f.rndv->bytes = BYTES;
     f.theirs = tutti_endpoint_at(endpoint[RECEIVER], SENDER, tutti_endpoint_number(endpoint[SENDER], f.rndv));
-    f.direct = tutti_endpoint_share(endpoint[SENDER], f.rndv, counted_address(id), 0, NULL);
+    f.direct = tutti_endpoint_share(endpoint[SENDER], f.rndv, counted_address(id), id, NULL);
+    CHECK(f.theirs->share.shared && f.theirs->share.what.id == id && f.theirs->share.offset == 0,
+          "the rendezvous names allocation %llu, not the one that it has named before", (unsigned long long)id);
     if (!f.direct)
         CHECK(tutti_endpoint_scratch(endpoint[SENDER], f.rndv, BYTES, 1) != NULL, "scratch");
     if (!f.direct)

@@ -40,10 +40,12 @@ int tutti_block_post(struct tutti_move *move, int i, int peer, struct tutti_p2p_
     rndv->tag = INT32_MIN; /* no message: probes do not see it */
     rndv->next = TUTTI_RNDVS;
     rndv->bytes = block->bytes;
-    if (block->bytes == 0)
+    if (block->bytes == 0) {
+        TUTTI_RNDV_SET(rndv->share.shared, 0);
         tutti_rndv_move(rndv, TUTTI_RNDV_FREE, TUTTI_RNDV_BOUNCE);
-    else if (!tutti_p2p_choose(move->worker, send, &tutti_rules_of_messages, job))
+    } else if (!tutti_p2p_choose(move->worker, send, &tutti_rules_of_messages, job)) {
         tutti_block_withdraw(move, send);
+    }
     return send->rndv != NULL;
 }
 

@@ -95,8 +95,11 @@ static enum tutti_rests rests_in(const struct tutti_recv_request *recv)
 
 static void receive_fetch_all(struct tutti_batch *batch)
 {
-    tutti_recv_fetch(batch->recv, batch->stage, batch->n, batch->how);
+    const int last = batch->how == TUTTI_FETCH_BESIDE_ALL && batch->waiting == 0;
+    tutti_recv_fetch(batch->recv, batch->stage, batch->n, last ? TUTTI_FETCH_BESIDE_LAST : batch->how);
     for (int i = 0; i < batch->n; i++) {
+        if (batch->recv[i]->state == TUTTI_RECV_FETCHED && !batch->entry[i]->persistent)
+            tutti_stage_close(batch->stage[i]); /* now, while the call waits for others, and not behind the last one */
         batch->entry[i]->coming = tutti_recv_is_open(batch->recv[i]);
         batch->entry[i]->rests = rests_in(batch->recv[i]);
     }
@@ -170,10 +173,11 @@ static void receive_count(struct tutti_request *entry, const MPI_Status *status,
 static int receive_deliver(struct tutti_request *entry, MPI_Status *status)
 {
     struct receive *receive = receive_of(entry);
+    const int cancelled = receive->recv->state == TUTTI_RECV_WAITING && tutti_was_cancelled(status);
     int code = MPI_SUCCESS;
-    if (tutti_was_cancelled(status) || !tutti_recv_finish(receive->recv, &receive->stage, status, &code))
+    if (cancelled || !tutti_recv_finish(receive->recv, &receive->stage, status, &code))
         code = entry->delivered ? MPI_SUCCESS : tutti_staged_out(&receive->stage, entry->comm, status);
-    if (!tutti_was_cancelled(status))
+    if (!cancelled)
         receive_count(entry, status, code);
     entry->delivered = code == MPI_SUCCESS;
     tutti_trace(TUTTI_TRACE_RECEIVED, 0);

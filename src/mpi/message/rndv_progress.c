@@ -43,7 +43,9 @@ void tutti_send_destroy(struct tutti_send_request *sent)
 {
     if (sent->given_up)
         tutti_self_end(0, &sent->request);
-    if (sent->tag >= 0 && !sent->borrowed)
+    if (sent->claimed)
+        tutti_self_keep(sent->tag, sent->request);
+    else if (sent->tag >= 0 && !sent->borrowed)
         tutti_self_release(sent->tag);
     if (sent->core.elements.plan)
         tutti_plan_drop(sent->core.elements.plan);
@@ -104,8 +106,8 @@ static int rndv_step(struct tutti_send_request *sent)
     const int synchronous = sent->message.mode == TUTTI_SEND_SYNCHRONOUS;
     int waits = gone ? synchronous && is_held(sent) : !sent->core.elements.plan || synchronous;
     if (sent->state == TUTTI_SEND_ON_ITS_WAY && (!waits || in_vain(sent)) && rndv_progress_has_left(sent)) {
-        sent->state = TUTTI_SEND_LEFT;
-        if (sent->tag >= 0)
+        atomic_store_explicit(&sent->state, TUTTI_SEND_LEFT, memory_order_release);
+        if (sent->tag >= 0 && !sent->claimed)
             tutti_self_complete(sent->tag); /* before the list is empty: see self.h */
         tutti_step_close(&sends);
     }
@@ -136,13 +138,35 @@ static void rndv_progress_poll_locked(void)
 
 static void rndv_poll(void)
 {
-    if (!tutti_endpoint || pthread_mutex_trylock(&lock) != 0)
+    if (!tutti_endpoint)
+        return;
+    tutti_endpoint_announce_rest(tutti_endpoint);
+    if (pthread_mutex_trylock(&lock) != 0)
         return;
     TUTTI_INSIDE();
     if (all)
         rndv_progress_poll_locked();
     pthread_mutex_unlock(&lock);
     tutti_endpoint_poll(tutti_endpoint);
+}
+
+int tutti_send_claim(struct tutti_send_request *sent)
+{
+    pthread_mutex_lock(&lock);
+    sent->claimed = !tutti_send_has_left(sent);
+    const int claimed = sent->claimed;
+    pthread_mutex_unlock(&lock);
+    return claimed;
+}
+
+void tutti_send_unclaim(struct tutti_send_request *sent)
+{
+    pthread_mutex_lock(&lock);
+    const int lacks = sent->claimed && tutti_send_has_left(sent);
+    sent->claimed = 0;
+    pthread_mutex_unlock(&lock);
+    if (lacks)
+        tutti_self_complete(sent->tag);
 }
 
 void tutti_send_release(struct tutti_send_request *sent)
@@ -157,11 +181,7 @@ void tutti_send_release(struct tutti_send_request *sent)
 
 static int has_left_now(void *with)
 {
-    const struct tutti_send_request *sent = with;
-    pthread_mutex_lock(&lock);
-    const int left = sent->state != TUTTI_SEND_ON_ITS_WAY;
-    pthread_mutex_unlock(&lock);
-    return left;
+    return tutti_send_has_left(with);
 }
 
 /* A receiver that waits in another call, perhaps in a send of its own, fetches the message meanwhile. */

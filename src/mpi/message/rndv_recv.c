@@ -288,8 +288,8 @@ static struct tutti_p2p_recv *recv_at(const struct tutti_p2p_fetching *fetching,
 
 void tutti_recv_fetch(struct tutti_recv_request *const recvs[], struct tutti_stage *const stages[], int n, int how)
 {
-    struct recv_fetching all = {{&tutti_p2p, recv_at, n, how == TUTTI_FETCH_BESIDE || how == TUTTI_FETCH_BESIDE_ALL},
-                                recvs};
+    const int beside = how == TUTTI_FETCH_BESIDE || how == TUTTI_FETCH_BESIDE_ALL || how == TUTTI_FETCH_BESIDE_LAST;
+    struct recv_fetching all = {{&tutti_p2p, recv_at, n, beside, how == TUTTI_FETCH_BESIDE_LAST}, recvs};
     TUTTI_INSIDE();
     for (int i = 0; i < n; i++)
         recvs[i]->stage = stages[i];

@@ -114,8 +114,9 @@ static int send_leaves(const struct tutti_message *message, const struct tutti_m
     /* The program meets the GPU with this message, also if the MPI carries it. */
     if (tutti_endpoint_use(tutti_endpoint, memory->gpu) < 0)
         return 0;
-    ask->reached = tutti_p2p_reaches(&tutti_p2p, ask->peer, memory->gpu, ask->bytes, &tutti_rules_of_messages) &&
-                   tutti_p2p_is_looked_for(&tutti_p2p, ask->peer, ask->bytes);
+    ask->reached =
+        tutti_p2p_row_reaches(&tutti_p2p, first, ask->peer, memory->gpu, ask->bytes, &tutti_rules_of_messages) &&
+        tutti_p2p_is_looked_for(&tutti_p2p, ask->peer, ask->bytes);
     return !ask->reached || tutti_p2p_leaves(&tutti_p2p, first, ask->peer, memory, ask->bytes, &ask->verdict);
 }
 
@@ -162,7 +163,7 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     const int place = send_place(sent, &seen, &lowest);
     /* The program meets the GPU with this message, also if the MPI carries it. */
     enum tutti_reason reason = place == PLACE_NONE ? TUTTI_REASON_SEVERAL : TUTTI_REASON_NONE;
-    if (reason == TUTTI_REASON_NONE && tutti_endpoint_use(tutti_endpoint, sent->core.gpu) < 0)
+    if (reason == TUTTI_REASON_NONE && !ask.reached && tutti_endpoint_use(tutti_endpoint, sent->core.gpu) < 0)
         reason = TUTTI_REASON_OTHER_GPU;
     if (reason == TUTTI_REASON_NONE && !ask.reached &&
         (!tutti_p2p_reaches(&tutti_p2p, peer, sent->core.gpu, bytes, &tutti_rules_of_messages) ||
@@ -179,15 +180,14 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     sent->core.now = at_once(sent, peer, blocking);
     sent->core.rndv->tag = message->tag;
     sent->core.rndv->bytes = bytes;
-    sent->core.rndv->share.shared = 0;
     if (with_request && tutti_self_request(0, &sent->request, &sent->tag) != 0) {
         sent->tag = -1;
         return give_up(sent);
     }
     write_rts(sent);
     sent->core.since = tutti_now_ns();
-    sent->core.rndv->ended = 0;
-    sent->core.rndv->posted = tutti_trace_stamp();
+    TUTTI_RNDV_SET(sent->core.rndv->ended, 0);
+    TUTTI_RNDV_SET(sent->core.rndv->posted, tutti_trace_stamp());
     if ((sent->row = tutti_p2p_choose(&tutti_p2p, &sent->core, &tutti_rules_of_messages, NULL)) != NULL) {
         tutti_trace(TUTTI_TRACE_POSTED, bytes);
         return sent;

@@ -2,6 +2,8 @@
 #ifndef TUTTI_MPI_RNDV_SEND_H
 #define TUTTI_MPI_RNDV_SEND_H
 
+#include <stdatomic.h>
+
 #include "mpi/message/rndv.h"
 #include "p2p/seen.h"
 
@@ -19,8 +21,9 @@ struct tutti_send_request {
     MPI_Request rts;                      /* of the MPI: the short message */
     MPI_Request request;                  /* the program's, where `tag` is not -1 */
     int tag, borrowed;                    /* borrowed: of a persistent request */
-    enum tutti_send_state state;
+    _Atomic(enum tutti_send_state) state;
     int freed, code;
+    int claimed;                         /* 1: the call that waits completes the request, see request.h */
     int given_up;                        /* the program has freed its request */
     unsigned char text[TUTTI_RTS_BYTES]; /* the last member: it is not cleared */
 };
@@ -37,6 +40,14 @@ struct tutti_send_request *tutti_send_begin(const struct tutti_message *message,
                                             int blocking, int *code);
 /* rndv_progress.c: polls it from now on, until the program does not use it any more either. */
 void tutti_send_list(struct tutti_send_request *sent);
+/* 0: the request is complete already. unclaim: completes it if the data have left. */
+int tutti_send_claim(struct tutti_send_request *sent);
+void tutti_send_unclaim(struct tutti_send_request *sent);
+/* 1 if the data have left the program's buffer, and a synchronous message is received. */
+static inline int tutti_send_has_left(const struct tutti_send_request *sent)
+{
+    return atomic_load_explicit(&sent->state, memory_order_acquire) != TUTTI_SEND_ON_ITS_WAY;
+}
 /* Waits until the data have left the program's buffer, and a synchronous message is received. */
 void tutti_send_await(struct tutti_send_request *sent);
 

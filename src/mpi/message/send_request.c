@@ -31,6 +31,21 @@ static int by_rndv_deliver(struct tutti_request *entry, MPI_Status *status)
     return tutti_send_deliver(by_rndv_of(entry)->sent);
 }
 
+static int by_rndv_claim(struct tutti_request *entry)
+{
+    return tutti_send_claim(by_rndv_of(entry)->sent);
+}
+
+static void by_rndv_unclaim(struct tutti_request *entry)
+{
+    tutti_send_unclaim(by_rndv_of(entry)->sent);
+}
+
+static int by_rndv_claimed_done(const struct tutti_request *entry)
+{
+    return tutti_send_has_left(by_rndv_of(entry)->sent);
+}
+
 static MPI_Comm *send_request_comm_at(struct tutti_request *entry)
 {
     return &by_rndv_of(entry)->sent->message.comm;
@@ -46,6 +61,9 @@ static const struct tutti_request_kind rndv = {.name = "send by rendezvous",
                                                .comm = send_request_comm_at,
                                                .cancel = by_rndv_cancel,
                                                .free = send_request_free,
+                                               .claim = by_rndv_claim,
+                                               .unclaim = by_rndv_unclaim,
+                                               .claimed_done = by_rndv_claimed_done,
                                                .deliver = by_rndv_deliver,
                                                .close = by_rndv_close};
 

@@ -27,6 +27,7 @@ static const struct row {
       .refuses_alias_allreduce = ASK,
       .refuses_alias_reduce = 1,
       .overruns = 1,
+      .irecv_is_own = 1,
       .idup_goes_on = 1,
       .skips_empty = 1,
       .skips_empty_bcast = 1,

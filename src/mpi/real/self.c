@@ -11,6 +11,7 @@ enum {
     INJECT_TAG,
     ROOM_TAG,
     FIRST_TAG,
+    KEPT = 64,          /* requests with the first tags that are kept: a window of messages */
     LEAST_TAGS = 32767, /* every MPI has tags up to this one */
     AT_FIRST = 256
 };
@@ -20,6 +21,12 @@ static MPI_Comm self; /* of this process alone */
 static atomic_int made;
 static int last_tag; /* of this MPI */
 static int *free_tags, tags_free, tags_used, tags_room;
+/* Receives with the tags FIRST_TAG + k, posted in that order, so that an MPI finds the first ones at the head of its
+ * list. posted: bits of those which the MPI has, `idle` of those of them that no operation uses. */
+static struct kept {
+    MPI_Request request[KEPT];
+    uint64_t posted, idle;
+} kept;
 static pthread_mutex_t pulse_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct stand_in {
     struct stand_in *next;
@@ -136,17 +143,48 @@ static int take_tag(void)
         return -1;
     if (tags_free > 0)
         return free_tags[--tags_free];
-    return tags_used <= last_tag - FIRST_TAG && self_grow() ? FIRST_TAG + tags_used++ : -1;
+    return tags_used < last_tag - FIRST_TAG - KEPT && self_grow() ? FIRST_TAG + KEPT + tags_used++ : -1;
+}
+
+/* The lock is held. The first idle one: 1, and *request. Otherwise 0, and *tag: behind those that are posted, or any.
+ */
+static int take_kept(MPI_Request *request, int *tag)
+{
+    if (kept.idle) {
+        const int k = __builtin_ctzll(kept.idle);
+        kept.idle &= kept.idle - 1;
+        *request = kept.request[k];
+        *tag = FIRST_TAG + k;
+        return 1;
+    }
+    const int behind = kept.posted ? 64 - __builtin_clzll(kept.posted) : 0;
+    if (behind == KEPT || !make_self()) {
+        *tag = take_tag();
+        return 0;
+    }
+    kept.posted |= UINT64_C(1) << behind;
+    *tag = FIRST_TAG + behind;
+    return 0;
+}
+
+/* Bit of a request that can be kept; 0: it is another one. */
+static uint64_t kept_bit(int tag)
+{
+    return tag >= FIRST_TAG && tag < FIRST_TAG + KEPT ? UINT64_C(1) << (tag - FIRST_TAG) : 0;
 }
 
 int tutti_self_request(int persistent, MPI_Request *request, int *tag)
 {
+    int there = 0;
     TUTTI_INSIDE();
     pthread_mutex_lock(&lock);
-    *tag = take_tag();
+    if (persistent)
+        *tag = take_tag();
+    else
+        there = take_kept(request, tag);
     pthread_mutex_unlock(&lock);
-    if (*tag < 0)
-        return -1;
+    if (*tag < 0 || there)
+        return *tag < 0 ? -1 : 0;
     int code = persistent ? tutti_next.MPI_Recv_init(NULL, 0, tutti_handles.byte, 0, *tag, self, request)
                           : tutti_next.MPI_Irecv(NULL, 0, tutti_handles.byte, 0, *tag, self, request);
     if (code == MPI_SUCCESS)
@@ -249,14 +287,45 @@ void tutti_self_end(int persistent, MPI_Request *request)
 
 void tutti_self_release(int tag)
 {
+    const uint64_t bit = kept_bit(tag);
     pthread_mutex_lock(&lock);
-    free_tags[tags_free++] = tag;
+    if (bit)
+        kept.posted &= ~bit;
+    else
+        free_tags[tags_free++] = tag;
     pthread_mutex_unlock(&lock);
+}
+
+void tutti_self_keep(int tag, MPI_Request request)
+{
+    const uint64_t bit = kept_bit(tag);
+    if (!bit) {
+        tutti_self_complete(tag);
+        tutti_self_end(0, &request);
+        tutti_self_release(tag);
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    kept.request[tag - FIRST_TAG] = request;
+    kept.idle |= bit;
+    pthread_mutex_unlock(&lock);
+}
+
+static void self_end_kept(void)
+{
+    for (int k = 0; k < KEPT; k++) {
+        if (!(kept.idle >> k & 1))
+            continue;
+        tutti_self_complete(FIRST_TAG + k);
+        tutti_self_end(0, &kept.request[k]);
+    }
+    kept.posted = kept.idle = 0;
 }
 
 void tutti_self_close(int idle)
 {
     end_pulse();
+    self_end_kept();
     free_stand_ins();
     if (made && idle)
         tutti_next.MPI_Comm_free(&self);

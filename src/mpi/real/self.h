@@ -29,6 +29,9 @@ int tutti_self_room_takes(const void *from, int bytes);
 void tutti_self_room_close(int taken, MPI_Request *receive);
 /* Nothing will come for the tag. */
 void tutti_self_release(int tag);
+/* The same of a request that is not persistent and has not completed: the next operation gets it as it is, which saves
+ * the MPI a receive and a message. The program must have no handle of it any more. */
+void tutti_self_keep(int tag, MPI_Request request);
 /* After tutti_self_complete(), of a request that the program has freed: ends it. It is not freed before, since an
  * MPI may forget then that such a receive is still posted (quirks.h). */
 void tutti_self_end(int persistent, MPI_Request *request);

@@ -13,6 +13,7 @@ struct tutti_batch {
     unsigned turn; /* of the thread's looks at its requests */
     int failed;    /* looks that have found nothing */
     int passes;    /* 1: further looks are not worth while in this turn */
+    int waiting;   /* receives of the call for which nothing has arrived yet */
     int n;
     struct tutti_recv_request *recv[TUTTI_BATCH_MOST];
     struct tutti_stage *stage[TUTTI_BATCH_MOST];

@@ -34,7 +34,8 @@ static int chain_arrived(struct tutti_request *entry, const MPI_Status *status, 
 {
     int more = 0;
     for (; entry; entry = entry->under) {
-        if (entry->kind->arrived && !chain_is_idle(entry) && !tutti_was_cancelled(status))
+        if (entry->kind->arrived && entry->rests != TUTTI_RESTS && !chain_is_idle(entry) &&
+            !tutti_was_cancelled(status))
             more |= entry->kind->arrived(entry, status, batch);
     }
     return more;
@@ -54,7 +55,7 @@ int tutti_request_put(struct tutti_request *entry)
         tutti_request_push(entry);
         return MPI_SUCCESS;
     }
-    if (!entry->persistent) {
+    if (!entry->persistent && !entry->own_handle) {
         TUTTI_INSIDE();
         code = tutti_look(entry->handle, &complete, &status);
     }
@@ -141,7 +142,7 @@ void tutti_requests_progress(struct tutti_request *const entries[], const MPI_Re
     static __thread unsigned turns;
     struct tutti_batch batch;
     batch.how = how;
-    batch.n = batch.failed = batch.passes = 0;
+    batch.n = batch.failed = batch.passes = batch.waiting = 0;
     batch.turn = turns++;
     TUTTI_INSIDE();
     for (int i = 0; i < n; i++) {
@@ -150,6 +151,7 @@ void tutti_requests_progress(struct tutti_request *const entries[], const MPI_Re
                 entry->coming = 0;
             else if (entry->kind->progress)
                 entry->kind->progress(entry, requests[i], &batch);
+            batch.waiting += entry->rests == TUTTI_RESTS_MOSTLY;
         }
     }
     tutti_batch_run(&batch);

@@ -55,6 +55,14 @@ struct tutti_request_kind {
 
     /* ---- completion ---- */
 
+    /* For requests that this library completes. A call that waits for the request, and has its entry, claims it: then
+     * the operation ends without a message that completes the MPI's request, and the call hands the program the null
+     * handle. 0: it completes by the MPI. unclaim: the call has ended before the operation, or in an error: the MPI
+     * completes the request. */
+    int (*claim)(struct tutti_request *entry);
+    void (*unclaim)(struct tutti_request *entry);
+    /* Claimed: 1 if the operation has ended. */
+    int (*claimed_done)(const struct tutti_request *entry);
     /* Delivers the data of a request that has completed with this status, and may correct the status. Called again if
      * the program tests the request without completing it. Not called for an inactive persistent request. An MPI code,
      * of an error that has been raised. */
@@ -78,6 +86,8 @@ struct tutti_request {
     int persistent; /* the entry lives as long as the request */
     int active;     /* persistent: started and not completed */
     int delivered;  /* for kinds that deliver once: the data have been delivered */
+    int own_handle; /* 1: the MPI uses the handle for no other request, even if this one is complete */
+    int claimed;    /* 1: by the call that has the entry */
     int visits;     /* calls that work on it while it is in the table; under the table's lock */
     int coming;     /* the MPI could complete the request, but its data have not arrived: the MPI does not get it */
     int rests;      /* enum tutti_rests: of its last progress() in a call that waits for all of its requests */
@@ -170,8 +180,14 @@ static inline int tutti_is_coming(const struct tutti_request *entry)
 /* How data of messages are fetched: what can be fetched now; all, with a wait; what can be, by kernels that may still
  * run on return: then the thread makes progress of these requests again, or calls tutti_p2p_land(). BESIDE_ALL: the
  * same for a call that waits for all of the requests, so that those which can hardly have completed are not looked at.
- */
-enum tutti_fetch_how { TUTTI_FETCH_NOW, TUTTI_FETCH_ALL, TUTTI_FETCH_BESIDE, TUTTI_FETCH_BESIDE_ALL };
+ * BESIDE_LAST: the same where the messages of all of them have arrived. */
+enum tutti_fetch_how {
+    TUTTI_FETCH_NOW,
+    TUTTI_FETCH_ALL,
+    TUTTI_FETCH_BESIDE,
+    TUTTI_FETCH_BESIDE_ALL,
+    TUTTI_FETCH_BESIDE_LAST
+};
 /* Advances these requests without waiting for other ranks. The entries were taken out; NULL ones are skipped. how: not
  * ALL. */
 void tutti_requests_progress(struct tutti_request *const entries[], const MPI_Request requests[], int n,

@@ -27,6 +27,44 @@ void tutti_call_requests_poll(const struct tutti_call_requests *mine)
         tutti_requests_progress(mine->entries, mine->requests, mine->n, TUTTI_FETCH_NOW);
 }
 
+/* ---- requests that the call completes by itself ---- */
+
+static void claim_all(const struct tutti_call_requests *mine)
+{
+    for (int i = 0; mine->entries && i < mine->n; i++) {
+        struct tutti_request *const entry = mine->entries[i];
+        if (entry && !entry->under && entry->kind->claim)
+            entry->claimed = entry->kind->claim(entry);
+    }
+}
+
+/* 1 if it is claimed and has not ended. A request that has ended is replaced by the null handle for the MPI's call. */
+static int claimed_lacks(const struct tutti_call_requests *mine, MPI_Request requests[], int i)
+{
+    const struct tutti_request *const entry = mine->entries ? mine->entries[i] : NULL;
+    if (likely(!entry || !entry->claimed))
+        return 0;
+    if (!entry->kind->claimed_done(entry))
+        return 1;
+    requests[i] = tutti_handles.no_request;
+    return 0;
+}
+
+/* Those that the program still has are completed by the MPI. */
+static void unclaim_rest(const struct tutti_call_requests *mine, const MPI_Request requests[])
+{
+    for (int i = 0; mine->entries && i < mine->n; i++) {
+        struct tutti_request *const entry = mine->entries[i];
+        if (!entry || !entry->claimed)
+            continue;
+        entry->claimed = 0;
+        if (requests[i] != tutti_handles.no_request)
+            entry->kind->unclaim(entry);
+    }
+}
+
+/* ---- waiting ---- */
+
 /* A real call that waits. done: its nonblocking form, until that says 1; wait: the call itself, once nothing needs this
  * thread any more. */
 struct progressing_call {
@@ -36,6 +74,7 @@ struct progressing_call {
     int at;         /* one by one: requests that are complete */
     int unreturned; /* one by one: a request has failed, and the MPI has returned no error after its handler */
     int waits_for_all;
+    int claimed; /* of all: requests before this one are not claimed, or have ended */
     MPI_Request *requests;
     MPI_Status *statuses;
     int (*test)(struct progressing_call *call);
@@ -95,27 +134,41 @@ static int progressing_run(struct progressing_call *call)
     return call->code;
 }
 
+/* 1 if no claimed request is open any more. */
+static int claimed_ended(struct progressing_call *call)
+{
+    while (call->claimed < call->mine->n && !claimed_lacks(call->mine, call->requests, call->claimed))
+        call->claimed++;
+    return call->claimed >= call->mine->n;
+}
+
 static int test_one(struct progressing_call *call)
 {
     int flag = 0;
+    if (!claimed_ended(call))
+        return 0;
     call->code = tutti_next.MPI_Test(call->requests, &flag, call->statuses);
     return flag;
 }
 
 static int wait_one(struct progressing_call *call)
 {
+    (void)claimed_ended(call); /* with no step open, all have */
     return tutti_next.MPI_Wait(call->requests, call->statuses);
 }
 
 static int test_all(struct progressing_call *call)
 {
     int flag = 0;
+    if (!claimed_ended(call))
+        return 0;
     call->code = tutti_filtered_testall(call->mine->entries, call->count, call->requests, &flag, call->statuses);
     return flag;
 }
 
 static int waits_wait_all(struct progressing_call *call)
 {
+    (void)claimed_ended(call);
     return tutti_next.MPI_Waitall(call->count, call->requests, call->statuses);
 }
 
@@ -146,8 +199,11 @@ static int waits_wait_some(struct progressing_call *call)
 
 int tutti_progressing_wait(const struct tutti_call_requests *mine, MPI_Request *request, MPI_Status *status)
 {
-    return progressing_run(&(struct progressing_call){
+    claim_all(mine);
+    const int code = progressing_run(&(struct progressing_call){
         .mine = mine, .requests = request, .statuses = status, .test = test_one, .wait = wait_one});
+    unclaim_rest(mine, request);
+    return code;
 }
 
 /* Where errors of the request may be raised; the null handle: unknown. */
@@ -178,7 +234,8 @@ static int test_next(struct progressing_call *call, int *flag, int quietly)
                *status = call->statuses == MPI_STATUSES_IGNORE ? &own : &call->statuses[call->at];
     int n = 0, which;
     *flag = 0;
-    if (call->mine->entries && tutti_is_coming(call->mine->entries[call->at]))
+    if ((call->mine->entries && tutti_is_coming(call->mine->entries[call->at])) ||
+        claimed_lacks(call->mine, call->requests, call->at))
         return MPI_SUCCESS;
     struct tutti_request *entry = call->mine->entries ? call->mine->entries[call->at] : NULL;
     const int before = status->MPI_ERROR;
@@ -226,6 +283,7 @@ static int wait_rest(struct progressing_call *call)
 {
     if (call->at == 0)
         return waits_wait_all(call);
+    (void)claimed_ended(call);
     do {
         MPI_Status own = {.MPI_ERROR = MPI_SUCCESS},
                    *status = call->statuses == MPI_STATUSES_IGNORE ? &own : &call->statuses[call->at];
@@ -253,7 +311,9 @@ int tutti_progressing_waitall(const struct tutti_call_requests *mine, int count,
         call.test = test_each;
         call.wait = wait_rest;
     }
+    claim_all(mine);
     const int code = progressing_run(&call);
+    unclaim_rest(mine, requests);
     *unreturned = call.unreturned;
     return code;
 }

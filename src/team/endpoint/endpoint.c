@@ -117,24 +117,6 @@ int tutti_endpoint_shorts(const struct tutti_endpoint *endpoint)
     return atomic_load_explicit(&tutti_endpoint_mine(endpoint)->shorts, memory_order_acquire) != 0;
 }
 
-void tutti_endpoint_announce(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
-{
-    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
-    atomic_fetch_add_explicit(&tutti_endpoint_theirs(endpoint, piece->to)->announced, 1, memory_order_release);
-}
-
-void tutti_endpoint_saw(struct tutti_endpoint *endpoint)
-{
-    atomic_fetch_add_explicit(&endpoint->rtss, 1, memory_order_relaxed);
-}
-
-/* An RTS may be seen before it is announced. */
-int tutti_endpoint_expects(const struct tutti_endpoint *endpoint)
-{
-    const uint32_t announced = atomic_load_explicit(&tutti_endpoint_mine(endpoint)->announced, memory_order_acquire);
-    return (int32_t)(announced - atomic_load_explicit(&endpoint->rtss, memory_order_relaxed)) > 0;
-}
-
 int tutti_endpoint_watch(struct tutti_endpoint *endpoint, int peer)
 {
     if (peer < 0 || peer >= endpoint->node->size)
@@ -375,15 +357,29 @@ void tutti_endpoint_connected(struct tutti_endpoint *endpoint)
     pthread_mutex_unlock(&endpoint->lock);
 }
 
-/* Rendezvous that have been taken, or moved out of the buffer. Those that their sender still looks at only have their
- * leases ended; where many are open, not each time, or a window of messages would cost the square of their number. The
- * lock is held. */
-static void endpoint_sweep(struct tutti_endpoint *endpoint)
+enum { FEW = 4, SELDOM = 32, MANY = TUTTI_RNDVS * 3 / 4 };
+
+/* 1 if rendezvous are to be swept: where many are open, not in each poll, or a window of messages would cost the square
+ * of their number, and a look at lines that the receiver writes for each message. *all: those too that their sender
+ * still looks at. */
+static int sweep_is_due(struct tutti_endpoint *endpoint, int *all)
 {
-    enum { FEW = 16, SELDOM = 32 };
+    const int open = atomic_load_explicit(&endpoint->rndvs, memory_order_relaxed);
+    if (open <= FEW) {
+        *all = 1;
+        return open > 0;
+    }
+    const unsigned polls = atomic_load_explicit(&endpoint->polls, memory_order_relaxed) + 1;
+    atomic_store_explicit(&endpoint->polls, polls, memory_order_relaxed); /* threads may lose some */
+    *all = polls % SELDOM == 0;
+    return *all || open > MANY;
+}
+
+/* Rendezvous that have been taken, or moved out of the buffer. Those that their sender still looks at only have their
+ * leases ended. The lock is held. */
+static void endpoint_sweep(struct tutti_endpoint *endpoint, int all)
+{
     struct tutti_endpoints *own = tutti_endpoint_mine(endpoint);
-    const int all =
-        atomic_load_explicit(&endpoint->rndvs, memory_order_relaxed) <= FEW || ++endpoint->sweeps % SELDOM == 0;
     for (int w = 0; w < TUTTI_RNDVS / 64; w++) {
         for (uint64_t left = endpoint->used[w] & (all ? ~UINT64_C(0) : ~endpoint->held[w]); left; left &= left - 1) {
             const int i = w * 64 + __builtin_ctzll(left), held = endpoint->held[w] >> i % 64 & 1;
@@ -407,14 +403,16 @@ static int is_due(const struct tutti_endpoint *endpoint)
 void tutti_endpoint_poll(struct tutti_endpoint *endpoint)
 {
     tutti_invalidation_poll(endpoint->node, endpoint->device);
-    int work = (atomic_load_explicit(&endpoint->node->notices, memory_order_relaxed) != endpoint->notices_seen) |
-               atomic_load_explicit(&endpoint->rndvs, memory_order_relaxed) |
-               atomic_load_explicit(&endpoint->asking, memory_order_relaxed) |
-               (atomic_load_explicit(&tutti_endpoint_mine(endpoint)->asked, memory_order_relaxed) != 0) |
-               is_due(endpoint);
+    int all = 0;
+    const int sweeps = sweep_is_due(endpoint, &all);
+    const int work =
+        sweeps | (atomic_load_explicit(&endpoint->node->notices, memory_order_relaxed) != endpoint->notices_seen) |
+        atomic_load_explicit(&endpoint->asking, memory_order_relaxed) |
+        (atomic_load_explicit(&tutti_endpoint_mine(endpoint)->asked, memory_order_relaxed) != 0) | is_due(endpoint);
     if (!work || pthread_mutex_trylock(&endpoint->lock) != 0)
         return;
-    endpoint_sweep(endpoint);
+    if (sweeps)
+        endpoint_sweep(endpoint, all);
     tutti_endpoint_serve(endpoint);
     tutti_endpoint_settle(endpoint);
     if (is_due(endpoint))

@@ -2,6 +2,8 @@
  * a message that needs none does not ask for it. An allocation that the peer keeps mapped is found by its id. */
 #include "team/endpoint/endpoint_own.h"
 
+#include <string.h>
+
 #include "team/invalidation.h"
 #include "team/share.h"
 
@@ -50,6 +52,8 @@ static int lease_known(struct tutti_endpoint *endpoint, const struct tutti_rndv 
     for (int i = 0; i < TUTTI_ENDPOINT_KNOWN; i++) {
         if (allocation_lease(&tutti_endpoint_theirs(endpoint, peer)->known[endpoint->node->rank][i], id)) {
             endpoint->lease[number] = (unsigned char)(i + 1);
+            if (atomic_load_explicit(&endpoint->from[peer].leased, memory_order_relaxed) != id)
+                atomic_store_explicit(&endpoint->from[peer].leased, id, memory_order_relaxed);
             tutti_endpoint_saves(endpoint, peer, rndv->bytes);
             tutti_endpoint_distrust(endpoint, rndv); /* if it is not known later, the peer could not keep it */
             return 1;
@@ -58,32 +62,52 @@ static int lease_known(struct tutti_endpoint *endpoint, const struct tutti_rndv 
     return 0;
 }
 
+static void show(struct tutti_rndv *rndv, const struct tutti_share *share)
+{
+    TUTTI_RNDV_SET(rndv->share.shared, share->shared);
+    if (!share->shared && share->what.id == 0)
+        return;
+    TUTTI_RNDV_SET(rndv->share.near, share->near);
+    TUTTI_RNDV_SET(rndv->share.offset, share->offset);
+    if (memcmp(&rndv->share.what, &share->what, sizeof share->what) != 0)
+        rndv->share.what = share->what;
+}
+
 int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer, uint64_t id,
                          struct tutti_endpoint_memo *memo)
 {
     struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
     piece->own = pointer;
-    if (tutti_endpoint_is_own(endpoint, piece->to)) {
-        rndv->share = (struct tutti_share){.shared = 1, .offset = (uint64_t)(uintptr_t)pointer};
-        return 1;
+    /* The name of an allocation never changes, so one that this rendezvous has shown before serves again. */
+    if (id && !memo && rndv->share.shared && rndv->share.what.id == id && !tutti_endpoint_is_own(endpoint, piece->to)) {
+        TUTTI_RNDV_SET(rndv->share.offset, (uint64_t)(uintptr_t)pointer - rndv->share.what.base);
+        return lease_known(endpoint, rndv, id);
     }
-    if (memo && memo->of) {
-        rndv->share = memo->share;
-        rndv->share.offset += (uint64_t)((const char *)pointer - (const char *)memo->of);
+    struct tutti_share share = {.shared = 0};
+    if (tutti_endpoint_is_own(endpoint, piece->to)) {
+        share.shared = 1;
+        share.offset = (uint64_t)(uintptr_t)pointer;
+    } else if (memo && memo->of) {
+        share = memo->share;
+        share.offset += (uint64_t)((const char *)pointer - (const char *)memo->of);
     } else {
         if (id)
-            tutti_share_name(endpoint->node, endpoint->device, pointer, id, &rndv->share);
+            tutti_share_name(endpoint->node, endpoint->device, pointer, id, &share);
         else
-            tutti_share_fill(endpoint->node, endpoint->device, pointer, &rndv->share);
+            tutti_share_fill(endpoint->node, endpoint->device, pointer, &share);
         if (memo)
-            *memo = (struct tutti_endpoint_memo){.of = pointer, .share = rndv->share};
+            *memo = (struct tutti_endpoint_memo){.of = pointer, .share = share};
     }
+    show(rndv, &share);
+    if (tutti_endpoint_is_own(endpoint, piece->to))
+        return 1;
     return rndv->share.shared && lease_known(endpoint, rndv, rndv->share.what.id);
 }
 
 int tutti_endpoint_is_unnamed(struct tutti_endpoint *endpoint, int peer, uint64_t id)
 {
-    if (!id || !tutti_endpoint_is_slow(endpoint) || tutti_endpoint_is_own(endpoint, peer))
+    if (!id || !tutti_endpoint_is_slow(endpoint) || tutti_endpoint_is_own(endpoint, peer) ||
+        atomic_load_explicit(&endpoint->from[peer].leased, memory_order_relaxed) == id)
         return 0;
     tutti_invalidation_poll(endpoint->node, endpoint->device);
     return !tutti_share_is_named(endpoint->node, id);
@@ -96,6 +120,6 @@ int tutti_endpoint_share_later(struct tutti_endpoint *endpoint, struct tutti_rnd
     if (!tutti_endpoint_is_unnamed(endpoint, peer, id))
         return 0;
     endpoint->piece[tutti_endpoint_number(endpoint, rndv)].own = pointer;
-    rndv->share = (struct tutti_share){.what = {.id = id, .bytes = extent}};
+    show(rndv, &(const struct tutti_share){.what = {.id = id, .bytes = extent}});
     return 1;
 }

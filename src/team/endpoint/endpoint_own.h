@@ -26,9 +26,12 @@ enum {
 
 /* What this rank holds of a peer's. */
 struct tutti_endpoint_from {
-    _Atomic uint64_t seen;    /* when its process was looked at */
-    _Atomic int dead;         /* it was not there any more */
-    _Atomic uint64_t fetched; /* when it was seen to fetch from this rank */
+    _Atomic uint64_t seen;        /* when its process was looked at */
+    _Atomic int dead;             /* it was not there any more */
+    _Atomic uint64_t fetched;     /* when it was seen to fetch from this rank */
+    _Atomic uint64_t leased;      /* as sender: the allocation that it was last seen to keep mapped; 0: none */
+    _Atomic uint32_t unannounced; /* RTSs for it that it does not know of yet */
+    _Atomic uint32_t shorts;      /* as sender: open rendezvous for it whose RTSs are short; 0 and 1: under the lock */
     /* Its scratches, by its GPU and by this rank's that they are mapped for. */
     struct tutti_mapping *scratch[TUTTI_ENDPOINT_GPUS][TUTTI_ENDPOINT_GPUS];
     /* The scratch that it offered before it reset its GPU: messages may lie there that it packed before. */
@@ -101,16 +104,17 @@ struct tutti_endpoint {
     pthread_mutex_t lock;
     struct tutti_endpoint_gpu gpu[TUTTI_ENDPOINT_GPUS];
     _Atomic int gpus;
-    void (*before)(void);  /* called before this rank takes rendezvous; NULL: nothing */
-    _Atomic int blind;     /* 1: a receive of this rank may be open that knows no short RTSs */
-    int connecting;        /* 1: all ranks make a communicator with a stream, so that memory may be mapped */
-    int connected;         /* 1: there has been one: what messages of its ranks need is mapped */
-    _Atomic uint32_t rtss; /* that this rank has seen */
+    void (*before)(void);    /* called before this rank takes rendezvous; NULL: nothing */
+    _Atomic int blind;       /* 1: a receive of this rank may be open that knows no short RTSs */
+    int connecting;          /* 1: all ranks make a communicator with a stream, so that memory may be mapped */
+    int connected;           /* 1: there has been one: what messages of its ranks need is mapped */
+    _Atomic uint32_t rtss;   /* that this rank has seen */
+    _Atomic int unannounced; /* 1: RTSs for some peers */
     uint64_t sequence;
     uint64_t used[TUTTI_RNDVS / 64], held[TUTTI_RNDVS / 64]; /* held by the sender */
     _Atomic int rndvs;                                       /* in use */
     struct tutti_step *step;                                 /* open once for each of them; NULL: not open */
-    unsigned sweeps;                                         /* under the lock */
+    _Atomic unsigned polls;                                  /* while many are open; about */
     unsigned char lease[TUTTI_RNDVS]; /* of each rendezvous: its entry among known + 1; 0: none */
     _Atomic int asking;               /* peers whose memory is being mapped */
     _Atomic int beside;               /* threads beside that map or allocate for this endpoint */
@@ -123,7 +127,7 @@ struct tutti_endpoint {
         int to, gpu;           /* as the rendezvous says, which others can write */
         uint64_t each;         /* bytes of a piece */
         const void *own;       /* to this rank itself: what is offered */
-        int short_rts;         /* 1: it is counted among the receiver's `shorts` */
+        int short_rts;         /* 1: it is counted among the `shorts` of its receiver */
         int scratch_pays;      /* 1: the messages so far have cost as much as scratch does */
         int left;              /* 1: the MPI is to have the message, see tutti_endpoint_leaves() */
     } piece[TUTTI_RNDVS];      /* of each rendezvous */

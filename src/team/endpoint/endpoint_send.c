@@ -26,7 +26,7 @@ void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv 
     tutti_endpoint_end_lease(endpoint, rndv);
     if (!tutti_rndv_move(rndv, (enum tutti_rndv_state)state, TUTTI_RNDV_FREE))
         tutti_error("a rendezvous with rank %d of this node was changed while it was freed", endpoint->piece[i].to);
-    if (endpoint->piece[i].short_rts)
+    if (endpoint->piece[i].short_rts && atomic_fetch_sub(&endpoint->from[endpoint->piece[i].to].shorts, 1) == 1)
         atomic_fetch_sub(&tutti_endpoint_theirs(endpoint, endpoint->piece[i].to)->shorts, 1);
     endpoint->piece[i].short_rts = 0;
     tutti_endpoint_place_give(endpoint, i);
@@ -92,17 +92,16 @@ struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer
     endpoint->piece[number].own = NULL;
     endpoint->piece[number].left = 0;
     endpoint->piece[number].scratch_pays = 0;
-    atomic_store_explicit(&rndv->held, TUTTI_HELD_NOT, memory_order_relaxed);
+    TUTTI_RNDV_SET(rndv->held, TUTTI_HELD_NOT);
     atomic_store_explicit(&rndv->to, (uint32_t)peer, memory_order_relaxed);
     rndv->layout_bytes = 0;
     rndv->short_rts = 0;
-    rndv->engines = 0;
-    atomic_store_explicit(&rndv->pays, 1, memory_order_relaxed);
-    rndv->share.shared = 0;
+    TUTTI_RNDV_SET(rndv->engines, 0);
+    TUTTI_RNDV_SET(rndv->pays, 1);
     rndv->gpu = (uint32_t)index;
     atomic_store_explicit(&rndv->must, TUTTI_MUST_NOT, memory_order_relaxed);
-    atomic_store_explicit(&rndv->packed, 0, memory_order_relaxed);
-    atomic_store_explicit(&rndv->taken, 0, memory_order_relaxed);
+    TUTTI_RNDV_SET(rndv->packed, 0);
+    TUTTI_RNDV_SET(rndv->taken, 0);
     atomic_store(&rndv->sequence, sequence);
     return rndv;
 }
@@ -112,12 +111,29 @@ int tutti_endpoint_number(const struct tutti_endpoint *endpoint, const struct tu
     return (int)(rndv - tutti_endpoint_mine(endpoint)->rndv);
 }
 
-/* Before the rendezvous is posted: the receiver of its RTS finds it counted. */
+/* 1 if the peer counts this rank already: for one more rendezvous. */
+static int shorts_are_known(struct tutti_endpoint_from *from)
+{
+    uint32_t n = atomic_load(&from->shorts);
+    while (n > 0 && !atomic_compare_exchange_weak(&from->shorts, &n, n + 1))
+        ;
+    return n > 0;
+}
+
+/* Before the rendezvous is posted: the receiver of its RTS finds this rank counted. The count is in a line of the
+ * receiver's, which takes each access to it longer than one of this rank's own. */
 void tutti_endpoint_shorten(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv)
 {
     struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
     rndv->short_rts = piece->short_rts = 1;
-    atomic_fetch_add(&tutti_endpoint_theirs(endpoint, piece->to)->shorts, 1);
+    if (shorts_are_known(&endpoint->from[piece->to]))
+        return;
+    tutti_fiber_lock(&endpoint->lock);
+    if (!shorts_are_known(&endpoint->from[piece->to])) {
+        atomic_fetch_add(&tutti_endpoint_theirs(endpoint, piece->to)->shorts, 1);
+        atomic_store(&endpoint->from[piece->to].shorts, 1);
+    }
+    pthread_mutex_unlock(&endpoint->lock);
 }
 
 void tutti_endpoint_urge(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)

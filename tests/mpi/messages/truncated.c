@@ -161,6 +161,44 @@ static void pending(struct kit_buffer *b)
     MPI_Request_free(&requests[1]);
 }
 
+/* The same of sends that are still under way: MPI_Test completes them afterwards. */
+static void pending_sends(struct kit_buffer b[])
+{
+    enum { LATE = 1, ASK = 3, NOT_LONG = 2 };
+    static int data[LONG];
+    char word = 0;
+    if (kit_rank == 0) {
+        int asked = 0;
+        MPI_Send(data, LONG, MPI_INT, 1, 0, comm);
+        for (const time_t end = time(NULL) + NOT_LONG; !asked && time(NULL) < end;)
+            MPI_Iprobe(1, ASK, comm, &asked, MPI_STATUS_IGNORE);
+        for (int m = 1; m < N; m++) {
+            MPI_Recv(kit_put(&b[m], 0, NULL, LONG * sizeof(int)), LONG, MPI_INT, 1, LATE, comm, MPI_STATUS_IGNORE);
+            check_buffer(&b[m], m, 1, "MPI_Issend, pending");
+        }
+        MPI_Recv(&word, 1, MPI_CHAR, 1, ASK, comm, MPI_STATUS_IGNORE);
+        return;
+    }
+    MPI_Request requests[N];
+    MPI_Status statuses[N];
+    for (int m = 1; m < N; m++) {
+        for (int i = 0; i < LONG; i++)
+            data[i] = value(m, i);
+        MPI_Issend(kit_put(&b[m], 0, data, sizeof data), LONG, MPI_INT, 0, LATE, comm, &requests[m]);
+    }
+    MPI_Irecv(data, SHORT, MPI_INT, 0, 0, comm, &requests[0]);
+    const int code = MPI_Waitall(N, requests, statuses);
+    CHECK(kit_class(code) == MPI_ERR_IN_STATUS && kit_class(statuses[0].MPI_ERROR) == MPI_ERR_TRUNCATE,
+          "MPI_Waitall, sends pending: class %d", kit_class(code));
+    MPI_Send(&word, 1, MPI_CHAR, 0, ASK, comm);
+    for (int m = 1; m < N; m++) {
+        int flag = kit_class(statuses[m].MPI_ERROR) != MPI_ERR_PENDING;
+        CHECK(flag == (requests[m] == MPI_REQUEST_NULL), "MPI_Waitall, sends pending: request %d", m);
+        while (!flag)
+            MPI_Test(&requests[m], &flag, MPI_STATUS_IGNORE);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct kit_buffer b[N];
@@ -181,6 +219,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < 8; i++)
         MPI_Sendrecv(b[0].base + KIT_GUARD, LONG, MPI_INT, 1 - kit_rank, 99, b[1].base + KIT_GUARD, LONG, MPI_INT,
                      1 - kit_rank, 99, comm, MPI_STATUS_IGNORE);
+    pending_sends(b);
+    on_comm = 0;
     for (int round = 0; round < 4; round++) {
         for (int nonblocking = 0; nonblocking < 2; nonblocking++) {
             if (kit_rank == 0)
