@@ -109,8 +109,7 @@ struct tutti_slot {
     _Alignas(128) _Atomic uint32_t voted; /* number of the last vote */
     _Atomic uint32_t vote[2];             /* what was voted in vote v: [v & 1], written before `voted` */
     _Atomic uint64_t want;                /* ranks whose descriptors of the current call this rank asks for */
-    _Atomic uint64_t gpu[2];              /* UUID of the GPU of its calls before the team is open; a zero: not known */
-    uint32_t pad1[22];
+    uint32_t pad1[26];
     _Alignas(128) struct tutti_record record[TUTTI_RECORDS];
     struct tutti_shares shares[2];
     uint16_t rndv[2]

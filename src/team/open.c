@@ -10,6 +10,7 @@
 #include "team/expose.h"
 #include "team/resources.h"
 #include "team/share.h"
+#include "team/sharing.h"
 #include "team/socket.h"
 
 struct opening {
@@ -223,24 +224,13 @@ int tutti_team_links_are_known(struct tutti_team *team, int gpu)
 {
     const struct tutti_device *device = tutti_device();
     unsigned char gpus[TUTTI_MAX_GPUS][16];
-    uint64_t uuid[2];
-    int n = 0;
-    if (!device || !device->gpu.ready || gpu < 0 || device->gpu.uuid(gpu, (unsigned char *)uuid) != TUTTI_OK)
+    if (!device || !device->gpu.ready)
         return 1;
-    for (int i = 0; i < 2; i++)
-        atomic_store_explicit(&team->slot[team->rank]->gpu[i], uuid[i], memory_order_relaxed);
-    for (int r = 0; r < team->size && team->rank == 0 && n < TUTTI_MAX_GPUS; r++) {
-        int known = 0;
-        for (int i = 0; i < 2; i++) {
-            uuid[i] = atomic_load_explicit(&team->slot[r]->gpu[i], memory_order_relaxed);
-            known += uuid[i] != 0;
-        }
-        for (int g = 0; g < n; g++)
-            known &= memcmp(gpus[g], uuid, sizeof uuid) == 0 ? 0 : ~0;
-        if (known == 2)
-            memcpy(gpus[n++], uuid, sizeof uuid);
-    }
-    return n == 0 || device->gpu.ready((const unsigned char(*)[16])gpus, n);
+    tutti_sharing_look(team->node, device, gpu);
+    if (team->rank != 0)
+        return 1;
+    const int n = tutti_sharing_gpus(team->node, tutti_membership(team)->peer, team->size, gpus, TUTTI_MAX_GPUS);
+    return device->gpu.ready((const unsigned char(*)[16])gpus, n);
 }
 
 static int open_map_all(struct opening *o)

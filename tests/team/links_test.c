@@ -1,5 +1,5 @@
-/* How the GPUs of a team are linked: ranks name their GPUs in the calls before the team is open, and rank 0 alone has
- * the device asked in the background; it alone asks when the team opens, and all take its answer. The simulated GPUs
+/* How the GPUs of a team are linked: rank 0 alone has the device asked, in the background, about the GPUs
+ * that the ranks work on; it alone asks when the team opens, and all take its answer. The simulated GPUs
  * never know at the first question. */
 #include <stdatomic.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "core/status.h"
 #include "device/device.h"
 #include "kit.h"
-#include "team/control.h"
+#include "team/sharing.h"
 #include "team/team.h"
 
 enum { RANKS = 4, GPUS = 2 };
@@ -34,27 +34,21 @@ static int device_set_lines(void)
     return 1;
 }
 
-static int gpu_is_named(const struct tutti_team *team, int r, int gpu)
+static void calls_before(struct kit *kit, int rank)
 {
-    uint64_t named[2], uuid[2];
-    for (int i = 0; i < 2; i++)
-        named[i] = atomic_load(&team->slot[r]->gpu[i]);
-    return tutti_device()->gpu.uuid(gpu, (unsigned char *)uuid) == TUTTI_OK && memcmp(named, uuid, sizeof uuid) == 0;
-}
-
-static void calls_before(struct tutti_team *team, int rank)
-{
+    unsigned char gpus[GPUS + 1][16], uuid[16];
+    const int ranks[RANKS] = {3, 2, 1, 0};
     if (rank == 0)
-        CHECK(tutti_team_links_are_known(team, 0) == 1, "one GPU alone");
-    CHECK(kit_meet(team, 1) == TUTTI_OK, "meeting 1");
+        CHECK(tutti_team_links_are_known(kit->team, 0) == 1, "one GPU alone");
+    CHECK(kit_meet(kit->team, 1) == TUTTI_OK, "meeting 1");
     if (rank > 0)
-        CHECK(tutti_team_links_are_known(team, rank % GPUS) == 1, "rank %d asks", rank);
-    CHECK(kit_meet(team, 2) == TUTTI_OK, "meeting 2");
-    for (int r = 0; r < RANKS; r++)
-        CHECK(gpu_is_named(team, r, r % GPUS), "the GPU of rank %d", r);
-    CHECK(tutti_team_links_are_known(team, -1) == 1, "a GPU that is not known");
-    CHECK(tutti_team_links_are_known(team, rank % GPUS) == (rank > 0), "rank %d", rank);
-    CHECK(kit_meet(team, 3) == TUTTI_OK, "meeting 3");
+        CHECK(tutti_team_links_are_known(kit->team, rank % GPUS) == 1, "rank %d asks", rank);
+    CHECK(kit_meet(kit->team, 2) == TUTTI_OK, "meeting 2");
+    CHECK(tutti_sharing_gpus(kit->node, ranks, RANKS, gpus, GPUS + 1) == GPUS, "not each GPU once");
+    CHECK(tutti_device()->gpu.uuid(1, uuid) == TUTTI_OK && memcmp(gpus[0], uuid, sizeof uuid) == 0, "not of rank 3");
+    CHECK(tutti_sharing_gpus(kit->node, ranks, RANKS, gpus, 1) == 1, "more than there is room for");
+    CHECK(tutti_team_links_are_known(kit->team, rank % GPUS) == (rank > 0), "rank %d", rank);
+    CHECK(kit_meet(kit->team, 3) == TUTTI_OK, "meeting 3");
 }
 
 static int run(struct tutti_transport *transport, void *lines)
@@ -65,7 +59,7 @@ static int run(struct tutti_transport *transport, void *lines)
     if (!kit_open(transport, &kit))
         return 1;
     if (before)
-        calls_before(kit.team, transport->rank);
+        calls_before(&kit, transport->rank);
     CHECK(tutti_team_open(kit.team, transport->rank % GPUS) == TUTTI_OK && kit.team->state == TUTTI_TEAM_OPEN,
           "open: %s", kit.team->why);
     CHECK(kit.team->lines == *(const int *)lines, "lines %d on rank %d", kit.team->lines, transport->rank);
