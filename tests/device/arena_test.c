@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/settings.h"
@@ -68,9 +69,40 @@ static void test_one(void **state)
     kit_free(made);
 }
 
+/* A process that has as many mappings as the system allows: addresses are left, so the setting is not what helps. */
+static void test_mappings(void **state)
+{
+    (void)state;
+    enum { MOST = 1 << 20, MANY = 1000 };
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *all = mmap(NULL, MOST * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *made[MANY];
+    int n = 0, status = TUTTI_OK;
+    size_t split = 0;
+    assert_true(all != MAP_FAILED);
+    while (split < MOST && mprotect(all + split * page, page, PROT_READ) == 0)
+        split += 2; /* every other page: each is a mapping of its own */
+    if (split >= MOST) {
+        munmap(all, MOST * page);
+        skip(); /* this system has no such limit */
+    }
+    munmap(all, 64 * page); /* for the test itself and some allocations */
+    capture_start();
+    while (n < MANY && (status = device->memory.alloc(-1, 100000, &made[n])) == TUTTI_OK)
+        n++;
+    const char *said = capture_end();
+    munmap(all + 64 * page, (MOST - 64) * page);
+    assert_int_equal(status, TUTTI_ERR_MEMORY);
+    if (!strstr(said, "vm.max_map_count") || strstr(said, "TUTTI_HOST_ARENA_GB"))
+        fail_msg("after %d allocations the limit is not named: %s", n, said);
+    while (n > 0)
+        kit_free(made[--n]);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_room), cmocka_unit_test(test_one)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_room), cmocka_unit_test(test_one),
+                                       cmocka_unit_test(test_mappings)};
     if (kit_open("host") != 0)
         return KIT_SKIP;
     if (!getenv("TUTTI_HOST_ARENA_GB") || atoi(getenv("TUTTI_HOST_ARENA_GB")) != tutti_settings()->host_arena_gb) {

@@ -288,6 +288,15 @@ static int map_locked(int fd, size_t bytes, int own, struct tutti_host_region *o
     return TUTTI_OK;
 }
 
+int tutti_host_arena_has(size_t bytes)
+{
+    char *base;
+    pthread_rwlock_rdlock(&lock);
+    find_gap((bytes + PAGE - 1) / PAGE * PAGE + PAGE, &base);
+    pthread_rwlock_unlock(&lock);
+    return base != NULL;
+}
+
 size_t tutti_host_arena_most(void)
 {
     return arena_bytes - 2 * PAGE;

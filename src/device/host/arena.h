@@ -36,6 +36,8 @@ void tutti_host_wake(void);
 int tutti_host_arena_active(void);
 /* Most bytes of one region. */
 size_t tutti_host_arena_most(void);
+/* 1 if addresses are left for one more region of so many bytes. */
+int tutti_host_arena_has(size_t bytes);
 /* Maps `fd` (whose memory is there) as a new region and gives it an id; fd is kept where own, otherwise stays the
  * caller's. out->gpu and out->program are what the caller has put there. */
 int tutti_host_region_map(int fd, size_t bytes, int own, struct tutti_host_region *out);

@@ -104,7 +104,9 @@ int tutti_host_allocate(int gpu, size_t bytes, int how, void **device)
         if (status == TUTTI_ERR_SYSTEM)
             hint = " (is the limit of open files reached? each allocation takes one)";
         else if (fd >= 0)
-            hint = " (a larger TUTTI_HOST_ARENA_GB may help)";
+            hint = tutti_host_arena_has(bytes)
+                       ? " (is vm.max_map_count reached? each allocation takes up to four mappings)"
+                       : " (a larger TUTTI_HOST_ARENA_GB may help)";
         tutti_error("host device: %zu bytes could not be allocated: %s%s", bytes, tutti_status_text(status), hint);
         if (fd >= 0)
             close(fd);
