@@ -131,6 +131,11 @@ int tutti_mover_code(const struct tutti_mover *mover, int status)
     return status == TUTTI_OK ? MPI_SUCCESS : tutti_error_code(status);
 }
 
+void tutti_mover_count(const struct tutti_mover *mover, const char *how)
+{
+    tutti_count_made(mover->call->name, mover->bytes ? how : "no data on this rank", mover->bytes);
+}
+
 /* ---- the call ---- */
 
 /* Why a communicator has no team that moves data. */
@@ -210,7 +215,7 @@ int tutti_mover_run(const struct tutti_collective_args *call, int *code)
         return 1;
     }
     if (how)
-        tutti_count_made(call->name, how, x.bytes);
+        tutti_mover_count(&x, how);
     return how != NULL;
 }
 

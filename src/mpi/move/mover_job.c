@@ -80,7 +80,7 @@ int tutti_mover_job_result(const struct tutti_mover_job *job, int *code, enum tu
         tutti_count(name, TUTTI_OUTCOME_FAILED,
                     status != TUTTI_OK ? tutti_status_text(status) : "the data received were not expected");
     else if (job->job.how)
-        tutti_count_made(name, job->job.how, job->mover.bytes);
+        tutti_mover_count(&job->mover, job->job.how);
     return *code != MPI_SUCCESS || job->job.how;
 }
 

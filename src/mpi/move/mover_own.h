@@ -34,6 +34,8 @@ int tutti_mover_describe_blocks(struct tutti_mover *mover);
  * after it. Statuses. */
 int tutti_mover_pack(struct tutti_mover *mover);
 int tutti_mover_unpack(struct tutti_mover *mover);
+/* Counts a call that has been made this way. */
+void tutti_mover_count(const struct tutti_mover *mover, const char *how);
 /* The MPI code of a call whose run returned this status. */
 int tutti_mover_code(const struct tutti_mover *mover, int status);
 void tutti_mover_close(struct tutti_mover *mover);

@@ -176,7 +176,7 @@ static int nodes_run(struct tutti_mover *x, struct tutti_comm *state, struct tut
     if (*code != MPI_SUCCESS)
         *code = nodes_failed(x, status);
     else
-        tutti_count_made(x->call->name, how, x->bytes);
+        tutti_mover_count(x, how);
     return 1;
 }
 

@@ -56,7 +56,7 @@ static int job_end(struct tutti_nodes_job *job, int status, const char *how, int
         tutti_count(x->call->name, TUTTI_OUTCOME_FAILED,
                     status != TUTTI_OK ? tutti_status_text(status) : "the data received were not expected");
     else
-        tutti_count_made(x->call->name, how, x->bytes);
+        tutti_mover_count(x, how);
     return 1;
 }
 

@@ -42,6 +42,9 @@ tutti_mpi_test(mpi-moves-longer PROGRAM mpi-moves_longer RANKS 3 RANKS_MPICH 2 E
 program(moves_spared)
 tutti_mpi_test(mpi-moves-spared PROGRAM mpi-moves_spared RANKS 3 RANKS_MPICH 2
                ENV ${stats} "TUTTI_RULES=bcast:*@ll,*@fetch allgather:*@ll,*@fetch alltoall:*@ll,*@fetch" TIMEOUT 45)
+program(moves_none)
+tutti_mpi_test(mpi-moves-none PROGRAM mpi-moves_none RANKS 2
+               ENV ${stats} "TUTTI_RULES=bcast:*@fetch allgather:*@fetch alltoall:*@fetch gather:*@fetch" TIMEOUT 45)
 # Calls that cross each other.
 program(moves_cross)
 set(by_cross ENV ${stats} TUTTI_RULES=alltoall:*@direct TIMEOUT 60)
