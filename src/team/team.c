@@ -189,9 +189,7 @@ int tutti_team_create(struct tutti_node *node, struct tutti_transport *transport
     char mine[TUTTI_EXCHANGE_BYTES], all[TUTTI_EXCHANGE_BYTES * TUTTI_MAX_RANKS];
     struct tutti_team *team = NULL;
     int begun = tutti_team_begin(node, transport, mine, &team), status = TUTTI_OK;
-    if (transport->size == 1)
-        memcpy(all, mine, sizeof mine);
-    else if (transport->size <= TUTTI_MAX_RANKS)
+    if (transport->size <= TUTTI_MAX_RANKS)
         status = transport->ops->allgather(transport, mine, all, sizeof mine);
     if (status == TUTTI_OK && begun == TUTTI_OK)
         tutti_team_join(team, all);

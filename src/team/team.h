@@ -209,8 +209,8 @@ int tutti_team_take_report(struct tutti_team *team);
  * UNAVAILABLE on all (`why` says the reason; not an error). Through shared memory alone, so that it is bounded, reports
  * stalls and may be called on any thread. */
 int tutti_team_open(struct tutti_team *team, int gpu);
-/* Local. Before a call of a closed team on memory of `gpu` (-1: not known). 1 if tutti_team_open() need not wait to know
- * how the GPUs that the team's ranks have worked on are linked; 0: that is being asked in the background. */
+/* Local. Before a call of a closed team on memory of `gpu` (-1: not known). 1 if tutti_team_open() need not wait to
+ * know how the GPUs that the team's ranks have worked on are linked; 0: that is being asked in the background. */
 int tutti_team_links_are_known(struct tutti_team *team, int gpu);
 /* Local. 1 if opening a closed team that is whole on `gpu` (-1: on the GPU of some earlier team) most likely allocates
  * and maps nothing: a team of all its ranks was open there before, and has given its channel back. */

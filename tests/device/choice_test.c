@@ -93,6 +93,7 @@ static void test_complete(void **state)
                                       offsetof(struct tutti_device, launch.prepare_lane),
                                       offsetof(struct tutti_device, launch.prepare_meet),
                                       offsetof(struct tutti_device, launch.lacks),
+                                      offsetof(struct tutti_device, gpu.lines),
                                       offsetof(struct tutti_device, gpu.ready),
                                       offsetof(struct tutti_device, event.record_default),
                                       offsetof(struct tutti_device, memory.copy_pinned),

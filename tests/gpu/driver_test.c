@@ -79,9 +79,10 @@ static void test_open(void **state)
     assert_non_null(strstr(text, "Pretended GPU 1"));
     assert_int_equal(device->gpu.uuid(1, uuid), TUTTI_OK);
     assert_int_equal(device->gpu.uuid(2, uuid), TUTTI_ERR_ARGUMENT);
-    assert_int_equal(device->gpu.reach(0, uuid), 1); /* of its link nothing is known */
+    assert_int_equal(device->gpu.reach(0, uuid), 2);
     assert_int_equal(device->gpu.reach(1, uuid), 2);
-    assert_int_equal(device->gpu.reach(0, other), 1); /* hidden: the import decides */
+    assert_int_equal(device->gpu.reach(0, other), 2);    /* hidden: the import decides */
+    assert_int_equal(device->gpu.lines(uuid, other), 0); /* nothing is known of the link */
     int gpu = 5;
     assert_int_equal(device->gpu.current(&gpu), TUTTI_OK);
     assert_int_equal(gpu, -1);

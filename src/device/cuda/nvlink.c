@@ -25,7 +25,7 @@ struct answer {
     int joined; /* -1: NVML cannot answer */
 };
 
-/* NVML and the answers. Whoever asks holds the lock meanwhile. */
+/* NVML and the answers. A thread that asks holds the lock meanwhile. */
 static struct {
     pthread_mutex_t lock;
     int opened;
@@ -38,7 +38,7 @@ static struct {
 static struct {
     pthread_mutex_t lock;
     pthread_t thread;
-    pid_t process; /* of the thread, which a forked child lacks; 0: there is none to be joined */
+    pid_t process; /* of the thread, which a forked child lacks; 0: no thread is to be joined */
     atomic_int runs;
     unsigned char gpus[ASKED_MOST][16];
     int n;
@@ -99,7 +99,7 @@ static const struct answer *answer_find(const unsigned char one[16], const unsig
     return NULL;
 }
 
-/* Waits for whoever asks. Negative: not known. */
+/* Waits for a thread that asks. Negative: not known. */
 static int answer_get(const unsigned char one[16], const unsigned char other[16])
 {
     pthread_mutex_lock(&nvlink.lock);

@@ -11,6 +11,7 @@
 #include "core/once.h"
 #include "core/settings.h"
 #include "core/status.h"
+#include "device/host/gpus.h"
 
 enum {
     PAGE = 4096,
@@ -24,13 +25,11 @@ enum {
 
 static char *_Atomic first, *_Atomic second; /* the two ranges; set once, before arena_bytes */
 static atomic_size_t arena_bytes;
-uintptr_t tutti_host_awake;
-static atomic_int regions; /* how many there are; 0 in a child after fork */
-static atomic_int forked;
+static atomic_int regions, forked; /* how many there are: 0 in a child after fork; 1 there */
 static uint64_t last_id;
 static struct tutti_host_region *table; /* sorted by base */
 static size_t used, room;
-static char *kept[KEPT]; /* regions that are idle, the last one freed at the end */
+static char *kept[KEPT]; /* idle regions, the last one freed at the end */
 static int kept_n;
 static size_t kept_bytes;
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -78,11 +77,6 @@ int tutti_host_arena_open(void)
         return TUTTI_ERR_UNAVAILABLE;
     tutti_once(&arena_once, arena_open_once);
     return first ? TUTTI_OK : TUTTI_ERR_MEMORY;
-}
-
-void tutti_host_wake(void)
-{
-    __atomic_store_n(&tutti_host_awake, 1, __ATOMIC_RELEASE);
 }
 
 static void arena_count_one(void)

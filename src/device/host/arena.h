@@ -29,9 +29,6 @@ struct tutti_host_region {
 int tutti_host_arena_open(void);
 /* 1 in a child of a process that had opened the arena: it may not touch memory, streams or events of its parent. */
 int tutti_host_forked(void);
-/* 0 until the first region exists, or a program that has separate GPUs has used one of them. */
-extern uintptr_t tutti_host_awake;
-void tutti_host_wake(void);
 /* 1 if a region exists and this is not a child after fork. One load. */
 int tutti_host_arena_active(void);
 /* Most bytes of one region. */

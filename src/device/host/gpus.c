@@ -112,6 +112,13 @@ int tutti_host_enable(int gpu, int owner)
 
 /* ---- contexts ---- */
 
+uintptr_t tutti_host_awake;
+
+void tutti_host_wake(void)
+{
+    __atomic_store_n(&tutti_host_awake, 1, __ATOMIC_RELEASE);
+}
+
 void tutti_host_initialise(void)
 {
     atomic_store(&initialised, 1);

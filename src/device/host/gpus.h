@@ -25,6 +25,9 @@ int tutti_host_card(int gpu);
 /* 1 if a link joins the two cards; a card reaches itself. */
 int tutti_host_linked(int card, int other);
 
+/* 0 until the first region exists, or a program that has separate GPUs has used one of them. */
+extern uintptr_t tutti_host_awake;
+void tutti_host_wake(void);
 /* The driver is initialised, by the program or by tutti_device.open(): GPUs can be counted. */
 void tutti_host_initialise(void);
 int tutti_host_initialised(void);

@@ -149,7 +149,10 @@ static int transport_exchange(struct tutti_transport *transport, const void *in,
 
 static int transport_allgather(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
 {
-    return transport_exchange(transport, in, out, bytes, 0);
+    if (transport->size > 1)
+        return transport_exchange(transport, in, out, bytes, 0);
+    memcpy(out, in, bytes);
+    return TUTTI_OK;
 }
 
 static int transport_alltoall(struct tutti_transport *transport, const void *in, void *out, size_t bytes)

@@ -290,14 +290,6 @@ static void vote(struct tutti_pcoll *p, const char *why)
     agreement_send(p, TUTTI_MEET_SENDS_VOTE);
 }
 
-/* 1 if kernels on this rank's GPU have atomics on memory of the other one. */
-static int meet_has_atomics(const struct tutti_meet_offer *mine, const unsigned char other[16])
-{
-    const struct tutti_device *const device = tutti_device();
-    return device->gpu.reach(mine->gpu, other) == 2 && (memcmp(mine->uuid, other, sizeof mine->uuid) == 0 ||
-                                                        !device->gpu.lines || device->gpu.lines(mine->uuid, other));
-}
-
 /* NULL: kernels can meet by these offers; otherwise why not. */
 static const char *offers_differ(const struct tutti_pcoll *p)
 {
@@ -313,7 +305,7 @@ static const char *offers_differ(const struct tutti_pcoll *p)
             o->bytes != mine->bytes || o->slices != mine->slices || o->marks < 0 ||
             o->marks > TUTTI_MARKS - TUTTI_MEET_WORDS - o->partitions)
             return "the ranks' calls differ";
-        if (r != p->args.rank && !meet_has_atomics(mine, o->uuid))
+        if (r != p->args.rank && !tutti_meet_has_atomics(mine, o->uuid))
             return "kernels have no atomics on memory of another rank's GPU";
     }
     return NULL;

@@ -81,6 +81,8 @@ enum { TUTTI_MEET_SENDS_OFFER, TUTTI_MEET_SENDS_VOTE, TUTTI_MEET_GETS_OFFER, TUT
 
 /* meet.c. The places of the buffers in this round; 1 if kernels can meet there. */
 int tutti_meet_places(const struct tutti_pcoll *p, struct tutti_places *in, struct tutti_places *out);
+/* meet_memory.c. Local: 1 if kernels on the GPU of this offer have atomics on memory of the GPU with the other UUID. */
+int tutti_meet_has_atomics(const struct tutti_meet_offer *mine, const unsigned char other[16]);
 static inline char *tutti_meet_in(const struct tutti_pcoll *p)
 {
     const struct tutti_pcoll_block *block = p->args.in_place ? p->args.recv.block : p->args.send.block;

@@ -1,6 +1,7 @@
 /* Counters of ranks that meet: device memory that peers map. Peers may keep it mapped after a request has been freed,
- * so it is kept for later requests. */
+ * so it is kept for later requests. Whether GPUs can meet at all. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "part/coll/meet.h"
 
@@ -48,4 +49,11 @@ void tutti_pcoll_memory_close(void)
             tutti_device()->memory.free(m->base);
         free(m);
     }
+}
+
+int tutti_meet_has_atomics(const struct tutti_meet_offer *mine, const unsigned char other[16])
+{
+    const struct tutti_device *const device = tutti_device();
+    return device->gpu.reach(mine->gpu, other) == 2 && (memcmp(mine->uuid, other, sizeof mine->uuid) == 0 ||
+                                                        !device->gpu.lines || device->gpu.lines(mine->uuid, other));
 }

@@ -44,7 +44,8 @@ __attribute__((visibility("default"))) int pthread_mutex_lock(pthread_mutex_t *l
 
 #define CALLS(EACH)                                                                                                    \
     EACH(Isend)                                                                                                        \
-    EACH(Irecv) EACH(Wait) EACH(Waitall) EACH(Send_init) EACH(Recv_init) EACH(Startall) EACH(Request_free) EACH(Probe) \
+    EACH(Irecv)                                                                                                        \
+    EACH(Wait) EACH(Waitall) EACH(Send_init) EACH(Recv_init) EACH(Startall) EACH(Request_free) EACH(Probe)             \
         EACH(Mprobe) EACH(Recv) EACH(Mrecv) EACH(Iprobe) EACH(Sendrecv) EACH(Iallreduce) EACH(Allreduce) EACH(Bcast)   \
             EACH(Barrier) EACH(Put) EACH(Win_flush)
 static struct calls {
