@@ -45,9 +45,17 @@ __attribute__((visibility("default"))) int pthread_mutex_lock(pthread_mutex_t *l
 #define CALLS(EACH)                                                                                                    \
     EACH(Isend)                                                                                                        \
     EACH(Irecv)                                                                                                        \
-    EACH(Wait) EACH(Waitall) EACH(Send_init) EACH(Recv_init) EACH(Startall) EACH(Request_free) EACH(Probe)             \
-        EACH(Mprobe) EACH(Recv) EACH(Mrecv) EACH(Iprobe) EACH(Sendrecv) EACH(Iallreduce) EACH(Allreduce) EACH(Bcast)   \
-            EACH(Barrier) EACH(Put) EACH(Win_flush)
+    EACH(Wait)                                                                                                         \
+    EACH(Waitall)                                                                                                      \
+    EACH(Send_init)                                                                                                    \
+    EACH(Recv_init)                                                                                                    \
+    EACH(Startall)                                                                                                     \
+    EACH(Request_free)                                                                                                 \
+    EACH(Probe)                                                                                                        \
+    EACH(Mprobe)                                                                                                       \
+    EACH(Recv)                                                                                                         \
+    EACH(Mrecv)                                                                                                        \
+    EACH(Iprobe) EACH(Sendrecv) EACH(Iallreduce) EACH(Allreduce) EACH(Bcast) EACH(Barrier) EACH(Put) EACH(Win_flush)
 static struct calls {
 #define EACH(name) __typeof__(&MPI_##name) name;
     CALLS(EACH)
