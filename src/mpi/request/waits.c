@@ -151,9 +151,16 @@ static int test_one(struct progressing_call *call)
     return flag;
 }
 
+/* Before a wait inside the MPI. With no step open all claimed requests have ended. */
+static void claims_end(struct progressing_call *call)
+{
+    if (unlikely(!claimed_ended(call)))
+        unclaim_rest(call->mine, call->requests);
+}
+
 static int wait_one(struct progressing_call *call)
 {
-    (void)claimed_ended(call); /* with no step open, all have */
+    claims_end(call);
     return tutti_next.MPI_Wait(call->requests, call->statuses);
 }
 
@@ -168,7 +175,7 @@ static int test_all(struct progressing_call *call)
 
 static int waits_wait_all(struct progressing_call *call)
 {
-    (void)claimed_ended(call);
+    claims_end(call);
     return tutti_next.MPI_Waitall(call->count, call->requests, call->statuses);
 }
 
@@ -283,7 +290,7 @@ static int wait_rest(struct progressing_call *call)
 {
     if (call->at == 0)
         return waits_wait_all(call);
-    (void)claimed_ended(call);
+    claims_end(call);
     do {
         MPI_Status own = {.MPI_ERROR = MPI_SUCCESS},
                    *status = call->statuses == MPI_STATUSES_IGNORE ? &own : &call->statuses[call->at];
