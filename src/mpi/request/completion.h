@@ -7,11 +7,13 @@
 
 int tutti_completion_wait(MPI_Request *request, MPI_Status *status);
 int tutti_completion_test(MPI_Request *request, int *flag, MPI_Status *status);
-int tutti_completion_waitall(int n, MPI_Request requests[], MPI_Status *statuses);
-int tutti_completion_testall(int n, MPI_Request requests[], int *flag, MPI_Status *statuses);
-int tutti_completion_waitany(int n, MPI_Request requests[], int *which, MPI_Status *status);
-int tutti_completion_testany(int n, MPI_Request requests[], int *which, int *flag, MPI_Status *status);
-int tutti_completion_waitsome(int n, MPI_Request requests[], int *out, int which[], MPI_Status *statuses);
-int tutti_completion_testsome(int n, MPI_Request requests[], int *out, int which[], MPI_Status *statuses);
+int tutti_completion_waitall(int count, MPI_Request array_of_requests[], MPI_Status *array_of_statuses);
+int tutti_completion_testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status *array_of_statuses);
+int tutti_completion_waitany(int count, MPI_Request array_of_requests[], int *indx, MPI_Status *status);
+int tutti_completion_testany(int count, MPI_Request array_of_requests[], int *indx, int *flag, MPI_Status *status);
+int tutti_completion_waitsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
+                              MPI_Status *array_of_statuses);
+int tutti_completion_testsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
+                              MPI_Status *array_of_statuses);
 
 #endif
