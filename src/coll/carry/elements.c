@@ -13,7 +13,7 @@ int tutti_carry_run_of(void *at, uint64_t bytes, struct tutti_elements *out)
 int tutti_carry_on_host(struct tutti_elements *elements)
 {
     const struct tutti_device *device = tutti_device();
-    if (!elements->placed && !(tutti_device_active(device)))
+    if (!elements->placed && !tutti_device_active(device))
         elements->placed = 1; /* in no place of a device */
     return !tutti_elements_places(elements)->device;
 }

@@ -127,19 +127,25 @@ static void several(struct kit_buffer *b, enum call call, int persistent)
           names[call], on_comm, on_world);
 }
 
+/* Rank 0 sends what is too long, and waits until rank 1 asks for the rest, or a while: an MPI may wait for all. */
+static void pending_begin(const int data[], int ask)
+{
+    enum { NOT_LONG = 2 };
+    int asked = 0;
+    MPI_Send(data, LONG, MPI_INT, 1, 0, comm);
+    for (const time_t end = time(NULL) + NOT_LONG; !asked && time(NULL) < end;)
+        MPI_Iprobe(1, ask, comm, &asked, MPI_STATUS_IGNORE);
+}
+
 /* MPI_Waitall that fails because of one request leaves a persistent one under way (MPI_ERR_PENDING); its message, which
- * comes afterwards, is received. Rank 0 sends that when rank 1 asks for it, or after a while: an MPI may wait for all.
- */
+ * comes afterwards, is received. */
 static void pending(struct kit_buffer *b)
 {
-    enum { LATE = 1, ASK = 2, NOT_LONG = 2 };
+    enum { LATE = 1, ASK = 2 };
     static int data[LONG];
     char word = 0;
     if (kit_rank == 0) {
-        int asked = 0;
-        MPI_Send(data, LONG, MPI_INT, 1, 0, comm);
-        for (const time_t end = time(NULL) + NOT_LONG; !asked && time(NULL) < end;)
-            MPI_Iprobe(1, ASK, comm, &asked, MPI_STATUS_IGNORE);
+        pending_begin(data, ASK);
         for (int i = 0; i < LONG; i++)
             data[i] = value(LATE, i);
         MPI_Send(kit_put(b, 0, data, sizeof data), LONG, MPI_INT, 1, LATE, comm);
@@ -164,14 +170,11 @@ static void pending(struct kit_buffer *b)
 /* The same of sends that are still under way: MPI_Test completes them afterwards. */
 static void pending_sends(struct kit_buffer b[])
 {
-    enum { LATE = 1, ASK = 3, NOT_LONG = 2 };
+    enum { LATE = 1, ASK = 3 };
     static int data[LONG];
     char word = 0;
     if (kit_rank == 0) {
-        int asked = 0;
-        MPI_Send(data, LONG, MPI_INT, 1, 0, comm);
-        for (const time_t end = time(NULL) + NOT_LONG; !asked && time(NULL) < end;)
-            MPI_Iprobe(1, ASK, comm, &asked, MPI_STATUS_IGNORE);
+        pending_begin(data, ASK);
         for (int m = 1; m < N; m++) {
             MPI_Recv(kit_put(&b[m], 0, NULL, LONG * sizeof(int)), LONG, MPI_INT, 1, LATE, comm, MPI_STATUS_IGNORE);
             check_buffer(&b[m], m, 1, "MPI_Issend, pending");
