@@ -75,8 +75,8 @@ int tutti_part_needs_staging(const void *part, MPI_Datatype type, struct tutti_t
     if (likely(part != MPI_IN_PLACE))
         return tutti_needs_staging_at(part, type, there);
     *there = (struct tutti_there){.memory = {.kind = TUTTI_MEMORY_HOST}};
-    there->staged = tutti_device_active(tutti_door.device) &&
-                    stage_finds_device(part, type, tutti_door.aware) && tutti_type_is_fine(type);
+    there->staged = tutti_device_active(tutti_door.device) && stage_finds_device(part, type, tutti_door.aware) &&
+                    tutti_type_is_fine(type);
     return there->staged;
 }
 
