@@ -1,10 +1,11 @@
 /* Random programs: puts, gets, atomics, signals, waits, collectives and teams, drawn from a seed, with an oracle. All
  * PEs draw the whole program, so each knows what its memory holds after every round, in which no two PEs touch the same
- * bytes but by atomics that commute. Some steps of a PE are put into a stream, where that goes. TUTTI_TEST_ROUNDS:
+ * bytes but by atomics that commute. Some steps of a PE are put into a stream, where that goes. programs_bytes.c draws
+ * long transfers, all element sizes and places, and more collectives. TUTTI_TEST_ROUNDS:
  * programs; TUTTI_TEST_SEED: the first one. */
-#include "shmem/kit.h"
+#include "shmem/programs.h"
 
-enum { PES = 8, SLOTS = 6, LONGS = 48, COUNTERS = 4, STEPS = 12 };
+enum { SLOTS = 6, LONGS = 48, COUNTERS = 4, STEPS = 12 };
 
 /* What the heap of one PE holds: an area for each that may write into it, counters, signals. */
 struct memory {
@@ -320,6 +321,7 @@ static void run(void)
     CHECK(tshmem_ctx_create(0, &contexts[0]) == 0 && tshmem_team_create_ctx(back, 0, &contexts[1]) == 0, "contexts");
     memset(model, 0, sizeof model);
     shmem_set(mine, 0, sizeof *mine);
+    bytes_begin();
     tshmem_barrier_all();
     for (uint64_t step = 0; step < STEPS; step++) {
         const uint64_t acts = draw(step, 62, 9) % 3 + 1;
@@ -352,6 +354,10 @@ static void run(void)
         tshmem_barrier_all();
         if (draw(step, 62, 11) % 3 == 0)
             collective(step, me, pes);
+        if (draw(step, 62, 13) % 4 == 0)
+            bytes_step(program, step);
+        if (draw(step, 62, 14) % 4 == 0)
+            bytes_collective(program, step);
     }
     tshmem_ctx_destroy(contexts[0]);
     tshmem_team_destroy(back); /* its context with it */
@@ -363,7 +369,7 @@ void shmem_test(void)
     const uint64_t first = check_seed();
     const long programs = check_many("TUTTI_TEST_ROUNDS", 120);
     mine = tshmem_malloc(sizeof *mine);
-    if (!CHECK(mine && tshmem_n_pes() <= PES, "memory"))
+    if (!CHECK(bytes_open() && mine && tshmem_n_pes() <= PES, "memory"))
         return;
     /* A stream that waits for PEs of other nodes needs a thread that brings the wire on. */
     if (!shmem_is_plain(mine) && (!getenv("TUTTI_NODE_RANKS") || check_setting("TUTTI_ASYNC_PROGRESS", 0)))
@@ -373,5 +379,6 @@ void shmem_test(void)
         run();
     }
     tutti_stream_destroy(stream);
+    bytes_close();
     tshmem_free(mine);
 }

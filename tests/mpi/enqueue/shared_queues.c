@@ -2,8 +2,8 @@
  *
  *   shared_queues blocked   a rank has put two calls into a stream before a blocking reduction, the other one does the
  *                           same after it, for every queue in which the row's streams of the reduction are
- *   shared_queues mixed     all ranks but one have another communicator with a stream, so they do without the row's
- * streams
+ *   shared_queues mixed     all ranks but one have another communicator with a stream, so they alone put all work of
+ *                           a reduction into one stream
  *
  * Needs the simulated GPUs' queues: TUTTI_HOST_QUEUES. */
 #include <stdlib.h>
