@@ -364,6 +364,15 @@ static void run(void)
     tshmem_barrier_all();
 }
 
+/* Collective: a PE that ends by itself would leave the others waiting. */
+static int failed_anywhere(void)
+{
+    const uint64_t failed = (uint64_t)check_failed();
+    shmem_store(mine->source, &failed, sizeof failed);
+    CHECK(tshmem_uint64_max_reduce(TSHMEM_TEAM_WORLD, mine->dest, mine->source, 1) == 0, "a reduction");
+    return check_failed() > 0 || SEE(mine->dest) > 0;
+}
+
 void shmem_test(void)
 {
     const uint64_t first = check_seed();
@@ -374,7 +383,7 @@ void shmem_test(void)
     /* A stream that waits for PEs of other nodes needs a thread that brings the wire on. */
     if (!shmem_is_plain(mine) && (!getenv("TUTTI_NODE_RANKS") || check_setting("TUTTI_ASYNC_PROGRESS", 0)))
         CHECK(tutti_stream_create(&stream) == 0, "a stream");
-    for (long i = 0; i < programs && check_failed() == 0; i++) {
+    for (long i = 0; i < programs && !failed_anywhere(); i++) {
         program = first + (uint64_t)i;
         run();
     }
