@@ -1,9 +1,9 @@
 /* Random programs: puts, gets, atomics, signals, waits, collectives and teams, drawn from a seed, with an oracle. All
  * PEs draw the whole program, so each knows what its memory holds after every round, in which no two PEs touch the same
- * bytes but by atomics that commute. Some steps of a PE are put into a stream, where that goes. programs_bytes.c draws
+ * bytes but by atomics that commute. Some steps of a PE are put into a stream, where that goes. programs/bytes.c draws
  * long transfers, all element sizes and places, and more collectives. TUTTI_TEST_ROUNDS:
  * programs; TUTTI_TEST_SEED: the first one. */
-#include "shmem/programs.h"
+#include "shmem/programs/programs.h"
 
 enum { SLOTS = 6, LONGS = 48, COUNTERS = 4, STEPS = 12 };
 

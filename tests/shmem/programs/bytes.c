@@ -1,4 +1,4 @@
-#include "shmem/programs.h"
+#include "shmem/programs/programs.h"
 
 enum {
     AREA = 72 << 10, /* bytes that one PE may write in another */

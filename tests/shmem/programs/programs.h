@@ -1,4 +1,4 @@
-/* Random programs of the global address space: what programs.c and programs_bytes.c share. */
+/* Random programs of the global address space: what programs.c and bytes.c share. */
 #ifndef TUTTI_TESTS_SHMEM_PROGRAMS_H
 #define TUTTI_TESTS_SHMEM_PROGRAMS_H
 
