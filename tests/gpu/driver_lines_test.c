@@ -38,7 +38,7 @@ static void test_seen(void **state)
     assert_int_equal(device->gpu.reach(0, uuid[2]), 2);
 }
 
-/* A driver that tells links with some atomics from those with all answers for the GPUs that are seen, at once. */
+/* A driver that reports which links carry some atomics only answers for the GPUs that are seen, at once. */
 static void test_told(void **state)
 {
     const unsigned char(*const gpus)[16] = (const unsigned char(*)[16])uuid;

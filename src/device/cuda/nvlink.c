@@ -1,5 +1,5 @@
-/* Whether NVLink joins two GPUs of one kind. A driver that tells links which carry all atomics from those which carry
- * some, as PCIe does, knows it of the GPUs that this process sees. It reports nothing of those that
+/* Whether NVLink joins two GPUs of one kind. A driver that knows links which carry some atomics, as PCIe does, from
+ * those which carry all knows it of the GPUs that this process sees. It reports nothing of those that
  * CUDA_VISIBLE_DEVICES hides, as launchers that pin ranks to GPUs do, and earlier drivers count other links too. There
  * NVIDIA's management library (core/nvml.h) is asked, which knows of all GPUs and may be missing. It takes longer than
  * all else of a first collective: 10 ms to start and 6 ms for each GPU (H200), so a thread asks it, and the answers are
@@ -98,7 +98,7 @@ static int device_of_uuid(const unsigned char uuid[16], CUdevice *device)
     return 0;
 }
 
-/* The driver's answer, from any thread. Negative: it has none. */
+/* The driver's answer, from any thread. Negative: it gives no answer. */
 static int driver_says(const unsigned char one[16], const unsigned char other[16])
 {
     CUdevice a, b;

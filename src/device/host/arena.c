@@ -28,7 +28,7 @@ static atomic_size_t arena_bytes;
 static atomic_int regions, forked; /* how many there are: 0 in a child after fork; 1 there */
 static uint64_t last_id;
 static struct tutti_host_region *table; /* sorted by base */
-static size_t used, room, packed;       /* packed: so many regions stand from the start on without a gap */
+static size_t used, room, packed;       /* packed: so many regions at the start have no gap */
 static char *kept[KEPT];                /* idle regions, the last one freed at the end */
 static int kept_n;
 static size_t kept_bytes;
@@ -239,7 +239,7 @@ int tutti_host_region_share(const struct tutti_host_region *region)
 /* ---- regions ---- */
 
 /* The least address of a region that follows the first `n` ones. */
-static char *end_of(size_t n)
+static char *arena_end_of(size_t n)
 {
     const size_t taken = n > 0 ? (size_t)(table[n - 1].base - first) + table[n - 1].span : 0;
     return first + (taken + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -249,7 +249,7 @@ static char *end_of(size_t n)
 static size_t find_gap(size_t span, char **base)
 {
     for (size_t i = packed; i <= used; i++) {
-        char *const at = end_of(i), *const end = i < used ? table[i].base : first + arena_bytes;
+        char *const at = arena_end_of(i), *const end = i < used ? table[i].base : first + arena_bytes;
         if (at <= end && (size_t)(end - at) >= span) {
             *base = at;
             return i;
@@ -265,7 +265,7 @@ static void arena_put_in(size_t index, struct tutti_host_region region)
     table[index] = region;
     used++;
     arena_count_one();
-    while (packed < used && table[packed].base == end_of(packed))
+    while (packed < used && table[packed].base == arena_end_of(packed))
         packed++;
 }
 
