@@ -285,6 +285,14 @@ static struct piece *bounce_make(const struct tutti_bounce_kind *kind, int gpu, 
     return make_pieces(kind, gpu, room, 1);
 }
 
+int tutti_bounce_fits(size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    const size_t taken = counts.held - counts.kept;
+    pthread_mutex_unlock(&lock);
+    return bytes <= bounce_limit() && taken <= bounce_limit() && bounce_class_of(bytes) <= bounce_limit() - taken;
+}
+
 struct tutti_bounce *tutti_bounce_take(const struct tutti_bounce_kind *kind, int gpu, size_t bytes)
 {
     if (bytes > SIZE_MAX / 4)

@@ -44,6 +44,8 @@ struct tutti_bounce *tutti_bounce_take(const struct tutti_bounce_kind *kind, int
 /* The same, but allocates nothing: NULL where none is kept. The caller has just asked the device what memory is, which
  * notices resets. */
 struct tutti_bounce *tutti_bounce_take_kept(const struct tutti_bounce_kind *kind, int gpu, size_t bytes);
+/* 1 if a bounce buffer of so many bytes can be kept for the next call, with what is taken now. */
+int tutti_bounce_fits(size_t bytes);
 /* Nothing reads or writes it any more, the device neither. Takes NULL. */
 void tutti_bounce_give(struct tutti_bounce *bounce);
 /* Ends what is kept. alive: the device may be called. */

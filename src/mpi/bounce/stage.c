@@ -14,8 +14,9 @@ enum {
     POOLED_MOST = 4 << 20 /* up to here memory for lazy stages is kept for the next one */
 };
 
-/* How many stages more expect the message itself, since a message has arrived whole and no RTS after it. */
-static _Atomic int whole_ones;
+/* How many stages more expect the message itself, since a message has arrived whole and no RTS after it. long: of more
+ * than LAZY_FROM bytes, for each of which an RTS has arrived since. */
+static _Atomic int whole_ones, whole_long_ones;
 enum { WHOLE_ONES = 64 };
 
 /* How many stages more of few bytes take memory that is not pinned: where GPUs are slow to begin, the first allocation
@@ -31,10 +32,12 @@ static int takes_ordinary(const struct tutti_device *device, size_t bytes)
     return atomic_fetch_sub_explicit(&ordinary_left, 1, memory_order_relaxed) > 0;
 }
 
-void tutti_stage_expect_rts(void)
+void tutti_stage_expect_rts(size_t bytes)
 {
     if (unlikely(atomic_load_explicit(&whole_ones, memory_order_relaxed) != 0))
         atomic_store_explicit(&whole_ones, 0, memory_order_relaxed);
+    if (bytes > LAZY_FROM && unlikely(atomic_load_explicit(&whole_long_ones, memory_order_relaxed) > 0))
+        atomic_fetch_sub_explicit(&whole_long_ones, 1, memory_order_relaxed);
 }
 
 /* ---- shape of a buffer ---- */
@@ -193,14 +196,15 @@ static int stage_shape(struct tutti_stage *stage, MPI_Count *lowest, struct tutt
     return 1;
 }
 
-/* A message received into memory that is not pinned is copied once more. For a long message that is cheaper than to pin
- * memory that it may not need; for a short one it is not, once some have arrived whole. */
+/* A message received into memory that is not pinned is copied once more, and the pages of a long one are new for each
+ * message. That is cheaper than to pin memory that a message may not need, until some have arrived whole; of long ones
+ * as long as what is pinned can be kept for the next. */
 static int is_lazy(const struct tutti_stage *stage)
 {
     if (!(stage->way & TUTTI_STAGE_LAZY) || !(stage->packed || stage->prefix))
         return 0;
     if (stage->bytes > LAZY_FROM)
-        return 1;
+        return atomic_load_explicit(&whole_long_ones, memory_order_relaxed) <= 0 || !tutti_bounce_fits(stage->bytes);
     if (stage->way & TUTTI_STAGE_LATER) /* for many messages */
         return 0;
     if (likely(atomic_load_explicit(&whole_ones, memory_order_relaxed) <= 0))
@@ -315,7 +319,7 @@ static int lazy_out(struct tutti_stage *stage, size_t bytes)
     struct tutti_bounce *bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes < most ? bytes : most);
     char *piece = bounce ? bounce->memory : NULL, *user = stage->user + stage->origin;
     int status = bounce ? TUTTI_OK : TUTTI_ERR_MEMORY;
-    atomic_store_explicit(&whole_ones, WHOLE_ONES, memory_order_relaxed);
+    atomic_store_explicit(bytes > LAZY_FROM ? &whole_long_ones : &whole_ones, WHOLE_ONES, memory_order_relaxed);
     for (size_t at = 0; at < bytes && status == TUTTI_OK; at += most) {
         size_t n = bytes - at < most ? bytes - at : most;
         memcpy(piece, stage->memory + at, n);

@@ -146,8 +146,8 @@ int tutti_copies_few(int gpu, size_t bytes, enum tutti_few use, int out);
 unsigned tutti_copy_few_keeps(void);
 /* From now on the first `count` elements alone are copied out. */
 void tutti_stage_shorten(struct tutti_stage *stage, MPI_Count count);
-/* An RTS has arrived in place of a message: the next lazy stages expect RTSs too. */
-void tutti_stage_expect_rts(void);
+/* An RTS has arrived in place of a message of so many bytes: the next lazy stages expect RTSs too. */
+void tutti_stage_expect_rts(size_t bytes);
 /* Gives the host memory back. */
 void tutti_stage_close(struct tutti_stage *stage);
 

@@ -260,8 +260,8 @@ void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_stag
         return;
     }
     tutti_endpoint_saw(tutti_endpoint);
-    tutti_stage_expect_rts();
     recv->core.bytes = recv->core.rts.bytes;
+    tutti_stage_expect_rts(recv->core.bytes);
     if (unlikely(recv->kept && recv->core.bytes < sizeof recv->text))
         recv_put(recv, recv->core.elements.buffer, sizeof recv->text);
     recv->core.far = NULL;
