@@ -234,6 +234,10 @@ static void free_places(struct tutti_node *node)
         node->leaving = membership->next;
         free(membership);
     }
+    while (node->spare_teams.n > 0)
+        free(tutti_spares_take(&node->spare_teams));
+    while (node->spare_memberships.n > 0)
+        free(tutti_spares_take(&node->spare_memberships));
 }
 
 void tutti_node_close(struct tutti_node *node)
