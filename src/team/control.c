@@ -206,15 +206,15 @@ void tutti_slots_drop(struct tutti_node *node, const int number[], int n)
     pthread_mutex_unlock(&node->lock);
 }
 
-void *tutti_spares_take(struct tutti_spares *spares)
+void *tutti_team_memory_take(struct tutti_team_memory *memory)
 {
-    return spares->n > 0 ? spares->block[--spares->n] : NULL;
+    return memory->n > 0 ? memory->block[--memory->n] : NULL;
 }
 
-void tutti_spares_put(struct tutti_spares *spares, void *block)
+void tutti_team_memory_put(struct tutti_team_memory *memory, void *block)
 {
-    if (spares->n < TUTTI_SPARES)
-        spares->block[spares->n++] = block;
+    if (memory->n < TUTTI_TEAM_MEMORY)
+        memory->block[memory->n++] = block;
     else
         free(block);
 }
@@ -256,7 +256,7 @@ int tutti_membership_sweep(struct tutti_node *node)
         control_drop(node, membership->number[membership->rank]);
         if (membership->resources && !membership->resources->stuck)
             membership->resources->used = 0;
-        tutti_spares_put(&node->spare_memberships, membership);
+        tutti_team_memory_put(&node->membership_memory, membership);
     }
     return !node->leaving;
 }

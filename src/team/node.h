@@ -99,10 +99,10 @@ struct tutti_membership {
 
 /* Memory of teams that were freed, for the next ones: malloc() would join blocks of this size with its neighbours, and
  * tidy up each time. */
-enum { TUTTI_SPARES = 4 };
-struct tutti_spares {
+enum { TUTTI_TEAM_MEMORY = 4 };
+struct tutti_team_memory {
     int n;
-    void *block[TUTTI_SPARES];
+    void *block[TUTTI_TEAM_MEMORY];
 };
 
 struct tutti_sharing;
@@ -117,7 +117,7 @@ struct tutti_node {
     int forgotten;                     /* 1: in a child after fork */
     const struct tutti_device *device; /* set by the first team that opens */
 
-    pthread_mutex_t lock; /* slots, resources, words, leaving, spares */
+    pthread_mutex_t lock; /* slots, resources, words, leaving, memory of teams */
     uint64_t slots[TUTTI_SLOTS / 64];
     uint64_t words;
     struct tutti_resources *resources;
@@ -125,7 +125,7 @@ struct tutti_node {
     struct tutti_page_view *page_views; /* see page_view.h */
     uint64_t marks[TUTTI_MARKS / 64];   /* that are taken */
     struct tutti_membership *leaving;
-    struct tutti_spares spare_teams, spare_memberships;
+    struct tutti_team_memory team_memory, membership_memory;
 
     pthread_mutex_t post; /* sockets and received */
     struct tutti_received *received;
@@ -198,9 +198,9 @@ void tutti_page_release(struct tutti_page *page);
 /* Slots of this rank's page. take: fresh slots, all or none; 1 or 0. drop: slots that no peer has seen. */
 int tutti_slots_take(struct tutti_node *node, int number[], int n);
 void tutti_slots_drop(struct tutti_node *node, const int number[], int n);
-/* A block of the spares; NULL: there is none. put: frees it if there is no room. The lock is held. */
-void *tutti_spares_take(struct tutti_spares *spares);
-void tutti_spares_put(struct tutti_spares *spares, void *block);
+/* take: a block, or NULL. put: frees the block if there is no room for it. The lock is held. */
+void *tutti_team_memory_take(struct tutti_team_memory *memory);
+void tutti_team_memory_put(struct tutti_team_memory *memory, void *block);
 /* Leaves the communicator: the place lives until all peers have left too, and is freed by a later sweep. */
 void tutti_membership_leave(struct tutti_membership *membership);
 /* Frees places that all peers have left; the lock is held. 1 if none is left. */

@@ -103,11 +103,11 @@ static void free_parts(struct tutti_node *node, struct tutti_team *team[BOTH])
         if (!team[i])
             continue;
         if (kept && team[i]->private_)
-            tutti_spares_put(&node->spare_memberships, team[i]->private_);
+            tutti_team_memory_put(&node->membership_memory, team[i]->private_);
         else
             free(team[i]->private_);
         if (kept)
-            tutti_spares_put(&node->spare_teams, team[i]);
+            tutti_team_memory_put(&node->team_memory, team[i]);
         else
             free(team[i]);
     }
@@ -123,8 +123,8 @@ static int new_parts(struct tutti_node *node, struct tutti_transport *transport,
     if (parts_are_kept(node)) {
         tutti_fiber_lock(&node->lock);
         for (int i = 0; i < BOTH; i++) {
-            team[i] = tutti_spares_take(&node->spare_teams);
-            membership[i] = tutti_spares_take(&node->spare_memberships);
+            team[i] = tutti_team_memory_take(&node->team_memory);
+            membership[i] = tutti_team_memory_take(&node->membership_memory);
         }
         pthread_mutex_unlock(&node->lock);
     }
