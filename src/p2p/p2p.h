@@ -27,6 +27,7 @@ struct tutti_p2p_worker {
     struct tutti_p2p_send **last;      /* the link behind the newest, if there are any */
     uint64_t watched;                  /* when the receivers' processes were last looked at */
     int watches;                       /* 1: they are, by this poll */
+    _Atomic uint64_t awaited;          /* bits of ranks whose first memory of a GPU a long message has waited for */
 };
 
 /* Rules of messages. */
@@ -96,7 +97,9 @@ const struct tutti_protocol_row *tutti_p2p_first(const struct tutti_protocol_rul
  * GPU. 1 if a row of the rules reaches the peer; 0: none does, and the reason is set. */
 int tutti_p2p_reaches(struct tutti_p2p_worker *worker, int peer, int gpu, uint64_t bytes,
                       const struct tutti_protocol_rules *rules);
-/* The same, of which `first` is the row that tutti_p2p_first() has returned: it is asked without the rules. */
+/* The same, of which `first` is the row that tutti_p2p_first() has returned: it is asked without the rules. The first
+ * long message to a rank that has passed no memory of a GPU waits until it does, at most a small part of the time that
+ * copies through host memory would take. */
 int tutti_p2p_row_reaches(struct tutti_p2p_worker *worker, const struct tutti_protocol_row *first, int peer, int gpu,
                           uint64_t bytes, const struct tutti_protocol_rules *rules);
 /* Local, after tutti_p2p_reaches(): 1 if the MPI is to carry the message, by the row that the first rule names; the

@@ -12,7 +12,8 @@ void tutti_deferred_free_launch(struct tutti_node *node, struct tutti_prepared *
 /* Local. One more communicator with a stream, or one less. */
 void tutti_deferred_free_hold(struct tutti_node *node);
 void tutti_deferred_free_release(struct tutti_node *node);
-/* Local. 1 if communicators with a stream live. */
+/* Local. How many communicators with a stream live; held: 1 if some do. */
+int tutti_deferred_free_streams(const struct tutti_node *node);
 int tutti_deferred_free_held(const struct tutti_node *node);
 /* Local. more: 1: a round begins in which kernels of the program may wait for what this process does; -1: it ends.
  * Until then no mapping of a peer's memory is given up, and no launch is made ready: the driver may wait for those

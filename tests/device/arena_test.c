@@ -99,10 +99,65 @@ static void test_mappings(void **state)
         kit_free(made[--n]);
 }
 
+/* What is allocated, by address; what is as long is kept by nobody once it is freed. */
+static struct piece {
+    char *base;
+    size_t span;
+} pieces[256];
+
+/* The place in `pieces` of a new allocation and its address: the first gap that is long enough. NULL: there is none. */
+static char *first_gap(char *begin, int n, size_t span, int *place)
+{
+    enum { ALIGNMENT = 1 << 16 };
+    char *at = begin, *const end = begin + ((size_t)tutti_settings()->host_arena_gb << 30);
+    for (*place = 0; *place <= n; ++*place) {
+        char *const next = *place < n ? pieces[*place].base : end;
+        if (at <= next && (size_t)(next - at) >= span)
+            return at;
+        if (*place < n)
+            at = begin + ((size_t)(next - begin) + pieces[*place].span + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+    return NULL;
+}
+
+static void test_gaps(void **state)
+{
+    (void)state;
+    enum { STEPS = 4000, MOST = 256, LONG = 4 << 20, PAGE = 4096 };
+    void *made = NULL;
+    int n = 0, place;
+    unsigned draw = 1;
+    assert_true(fits(LONG + 1, &made));
+    char *const begin = made;
+    kit_free(made);
+    for (int step = 0; step < STEPS; step++) {
+        draw = draw * 1664525 + 1013904223;
+        const unsigned drawn = draw >> 8;
+        if (n > 0 && (drawn % 16 < (step / 400 % 2 ? 9 : 6) || n == MOST)) {
+            place = (int)(drawn / 16 % (unsigned)n);
+            kit_free(pieces[place].base);
+            memmove(&pieces[place], &pieces[place + 1], (size_t)(--n - place) * sizeof pieces[0]);
+            continue;
+        }
+        const size_t pages = LONG / PAGE + 1 + drawn / 16 % (2 * LONG / PAGE), span = (pages + 1) * PAGE;
+        char *const expected = first_gap(begin, n, span, &place);
+        if (!expected || !fits(pages * PAGE, &made)) {
+            assert_null(expected);
+            assert_false(fits(pages * PAGE, &made));
+            continue;
+        }
+        assert_ptr_equal(made, expected);
+        memmove(&pieces[place + 1], &pieces[place], (size_t)(n++ - place) * sizeof pieces[0]);
+        pieces[place] = (struct piece){made, span};
+    }
+    while (n > 0)
+        kit_free(pieces[--n].base);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_room), cmocka_unit_test(test_one),
-                                       cmocka_unit_test(test_mappings)};
+                                       cmocka_unit_test(test_gaps), cmocka_unit_test(test_mappings)};
     if (kit_open("host") != 0)
         return KIT_SKIP;
     if (!getenv("TUTTI_HOST_ARENA_GB") || atoi(getenv("TUTTI_HOST_ARENA_GB")) != tutti_settings()->host_arena_gb) {

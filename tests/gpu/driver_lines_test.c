@@ -38,6 +38,25 @@ static void test_seen(void **state)
     assert_int_equal(device->gpu.reach(0, uuid[2]), 2);
 }
 
+/* A driver that reports which links carry some atomics only answers for the GPUs that are seen, at once. */
+static void test_told(void **state)
+{
+    const unsigned char(*const gpus)[16] = (const unsigned char(*)[16])uuid;
+    (void)state;
+    fake->tells_atomics = 1;
+    assert_int_equal(device->gpu.ready(gpus, 2), 1);
+    assert_int_equal(device->gpu.lines(uuid[0], uuid[1]), 1);
+    fake->some_atomics = 1; /* PCIe */
+    assert_int_equal(device->gpu.ready(gpus, 2), 1);
+    assert_int_equal(device->gpu.lines(uuid[0], uuid[1]), 0);
+    fake->some_atomics = 0;
+    fake->no_atomics = 1;
+    assert_int_equal(device->gpu.lines(uuid[1], uuid[0]), 0);
+    fake->no_atomics = 0;
+    fake->tells_atomics = 0;
+    assert_int_equal(*starts, 0);
+}
+
 /* Every pair is asked about once, in either order. */
 static void test_lines(void **state)
 {
@@ -152,9 +171,10 @@ static void test_rules_of_ranks(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ready), cmocka_unit_test(test_seen),
-                                       cmocka_unit_test(test_lines), cmocka_unit_test(test_reach),
-                                       cmocka_unit_test(test_rules), cmocka_unit_test(test_rules_of_ranks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_told),          cmocka_unit_test(test_ready),
+                                       cmocka_unit_test(test_seen),          cmocka_unit_test(test_lines),
+                                       cmocka_unit_test(test_reach),         cmocka_unit_test(test_rules),
+                                       cmocka_unit_test(test_rules_of_ranks)};
     char why[256] = "";
     void *driver = argc == 3 ? dlopen(argv[1], RTLD_NOW) : NULL, *nvml = argc == 3 ? dlopen(argv[2], RTLD_NOW) : NULL;
     if (!driver || !nvml)

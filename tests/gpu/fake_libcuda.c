@@ -170,8 +170,13 @@ EXPORT CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
 }
 EXPORT CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CUdevice device, CUdevice peer)
 {
-    *value = device != peer && !fake_state.no_atomics;
-    return attribute == CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    enum { ONLY_PARTIAL_ATOMICS = 5 }; /* which drivers before CUDA 13 do not know */
+    *value =
+        device != peer && ((int)attribute == ONLY_PARTIAL_ATOMICS ? fake_state.some_atomics : !fake_state.no_atomics);
+    return attribute == CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED ||
+                   ((int)attribute == ONLY_PARTIAL_ATOMICS && fake_state.tells_atomics)
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_VALUE;
 }
 EXPORT CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
 {

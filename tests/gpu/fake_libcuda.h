@@ -24,6 +24,8 @@ struct fake_control {
     int early;                    /* 1: the last launch may start before the one before it has ended */
     int driver, major, made_for;  /* versions: of the driver, the GPUs, and what kernels were compiled for */
     int no_atomics;               /* 1: none over the link of the GPUs */
+    int tells_atomics;            /* 1: the driver reports which links carry some atomics only */
+    int some_atomics;             /* 1: the link is one with some */
     int hide_gpu;                 /* 1: only GPU 0 is visible */
     void *capturing;              /* stream that is captured, in global mode: unsafe calls fail where not relaxed */
     void *recorded;               /* stream in which an event was recorded last */

@@ -7,13 +7,16 @@
 #include "support/check.h"
 
 static int is_open, takes_short, maps;
+static long questions,
+    opens_at; /* whether it is open; opens_at: the number of the first one that is answered with yes; 0: none */
 static struct tutti_endpoint *const endpoint = (struct tutti_endpoint *)&is_open; /* that nothing looks into */
 
 /* In place of the core's. */
 int tutti_endpoint_is_open(const struct tutti_endpoint *of, int peer)
 {
     CHECK(of == endpoint && peer == 3, "another endpoint, or rank %d", peer);
-    return is_open;
+    questions++;
+    return is_open || (opens_at > 0 && questions >= opens_at);
 }
 
 int tutti_endpoint_takes_short(const struct tutti_endpoint *of, int peer)
@@ -51,6 +54,31 @@ static enum tutti_reason expected(uint64_t bytes)
     return bytes < 512 && !takes_short ? TUTTI_REASON_BLIND : TUTTI_REASON_NONE;
 }
 
+/* A receiver that passes its first memory of a GPU while a long message is sent. Lengths so large that the wait has no
+ * end, and one that takes 1 us. */
+static void test_await(const struct tutti_protocol_rules *rules)
+{
+    enum { OPENS_AT = 1000 };
+    const struct tutti_protocol_row *row = &tutti_protocols[tutti_protocol_names.find("packed")];
+    const uint64_t endless = UINT64_C(1) << 60, shortest = UINT64_C(16) << 20;
+    struct tutti_p2p_worker worker = {.endpoint = endpoint};
+    is_open = 0;
+    maps = TUTTI_MAPS;
+    names[0] = NULL;
+    opens_at = OPENS_AT;
+    questions = 0;
+    CHECK(!tutti_p2p_row_reaches(&worker, row, 3, 5, shortest - 1, rules), "a message below 16 MiB has waited");
+    CHECK(questions < OPENS_AT, "%ld questions for a message below 16 MiB", questions);
+    CHECK(tutti_p2p_row_reaches(&worker, row, 3, 5, endless, rules), "a long message has not waited");
+    CHECK(questions >= OPENS_AT, "%ld questions for a long message", questions);
+    questions = 0;
+    CHECK(!tutti_p2p_row_reaches(&worker, row, 3, 5, endless, rules), "a second one has waited");
+    CHECK(questions < OPENS_AT, "%ld questions for the second one", questions);
+    opens_at = 0;
+    worker.awaited = 0;
+    CHECK(!tutti_p2p_row_reaches(&worker, row, 3, 5, shortest, rules), "a rank that never opens is reached");
+}
+
 int main(void)
 {
     static const char *const rows[] = {"direct", "packed", "engines", "both"};
@@ -79,6 +107,7 @@ int main(void)
     }
     names[0] = "staged";
     CHECK(!tutti_p2p_reaches(&worker, 3, 5, 4096, &rules), "the MPI's row needs no rendezvous");
+    test_await(&rules);
     printf("%ld checks, %ld failed\n", check_done(), check_failed());
     return check_failed() != 0;
 }

@@ -1,10 +1,11 @@
 /* Random programs: puts, gets, atomics, signals, waits, collectives and teams, drawn from a seed, with an oracle. All
  * PEs draw the whole program, so each knows what its memory holds after every round, in which no two PEs touch the same
- * bytes but by atomics that commute. Some steps of a PE are put into a stream, where that goes. TUTTI_TEST_ROUNDS:
+ * bytes but by atomics that commute. Some steps of a PE are put into a stream, where that goes. programs/bytes.c draws
+ * long transfers, all element sizes and places, and more collectives. TUTTI_TEST_ROUNDS:
  * programs; TUTTI_TEST_SEED: the first one. */
-#include "shmem/kit.h"
+#include "shmem/programs/programs.h"
 
-enum { PES = 8, SLOTS = 6, LONGS = 48, COUNTERS = 4, STEPS = 12 };
+enum { SLOTS = 6, LONGS = 48, COUNTERS = 4, STEPS = 12 };
 
 /* What the heap of one PE holds: an area for each that may write into it, counters, signals. */
 struct memory {
@@ -320,6 +321,7 @@ static void run(void)
     CHECK(tshmem_ctx_create(0, &contexts[0]) == 0 && tshmem_team_create_ctx(back, 0, &contexts[1]) == 0, "contexts");
     memset(model, 0, sizeof model);
     shmem_set(mine, 0, sizeof *mine);
+    bytes_begin();
     tshmem_barrier_all();
     for (uint64_t step = 0; step < STEPS; step++) {
         const uint64_t acts = draw(step, 62, 9) % 3 + 1;
@@ -352,10 +354,23 @@ static void run(void)
         tshmem_barrier_all();
         if (draw(step, 62, 11) % 3 == 0)
             collective(step, me, pes);
+        if (draw(step, 62, 13) % 4 == 0)
+            bytes_step(program, step);
+        if (draw(step, 62, 14) % 4 == 0)
+            bytes_collective(program, step);
     }
     tshmem_ctx_destroy(contexts[0]);
     tshmem_team_destroy(back); /* its context with it */
     tshmem_barrier_all();
+}
+
+/* Collective: a PE that ends by itself would leave the others waiting. */
+static int failed_anywhere(void)
+{
+    const uint64_t failed = (uint64_t)check_failed();
+    shmem_store(mine->source, &failed, sizeof failed);
+    CHECK(tshmem_uint64_max_reduce(TSHMEM_TEAM_WORLD, mine->dest, mine->source, 1) == 0, "a reduction");
+    return check_failed() > 0 || SEE(mine->dest) > 0;
 }
 
 void shmem_test(void)
@@ -363,15 +378,16 @@ void shmem_test(void)
     const uint64_t first = check_seed();
     const long programs = check_many("TUTTI_TEST_ROUNDS", 120);
     mine = tshmem_malloc(sizeof *mine);
-    if (!CHECK(mine && tshmem_n_pes() <= PES, "memory"))
+    if (!CHECK(bytes_open() && mine && tshmem_n_pes() <= PES, "memory"))
         return;
     /* A stream that waits for PEs of other nodes needs a thread that brings the wire on. */
     if (!shmem_is_plain(mine) && (!getenv("TUTTI_NODE_RANKS") || check_setting("TUTTI_ASYNC_PROGRESS", 0)))
         CHECK(tutti_stream_create(&stream) == 0, "a stream");
-    for (long i = 0; i < programs && check_failed() == 0; i++) {
+    for (long i = 0; i < programs && !failed_anywhere(); i++) {
         program = first + (uint64_t)i;
         run();
     }
     tutti_stream_destroy(stream);
+    bytes_close();
     tshmem_free(mine);
 }

@@ -1,7 +1,9 @@
 /* Before MPICH and Intel MPI: ranks that wait leave the core to others, as a setting makes those of Open MPI do.
  * MPICH 4.0 over UCX has no setting for it, and with more ranks than cores each call would take milliseconds
  * of spinning. Nor is it enough to yield: a rank that waits then takes more of the processor than the one that
- * computes. A thread that yields again and again with next to nothing in between sleeps a little instead. */
+ * computes. A thread that yields again and again with next to nothing in between sleeps a little instead. So does one
+ * whose yield has let others run for long: on a loaded machine each further yield would take as long, 16 of them half a
+ * second, while one that has slept gets the core back as soon as it wakes. */
 #include <dlfcn.h>
 #include <sched.h>
 #include <stdint.h>
@@ -11,10 +13,12 @@
 #include <unistd.h>
 
 enum {
-    IDLE_MOST = 10,       /* rounds of UCX without anything done before a yield */
-    YIELDS_MOST = 16,     /* of one wait, before it sleeps */
-    NOTHING_NS = 10000,   /* between two yields of one wait */
-    NAP_LEAST_NS = 20000, /* to which the system adds 50 us */
+    IDLE_MOST = 10,         /* rounds of UCX without anything done before a yield */
+    YIELDS_MOST = 16,       /* of one wait, before it sleeps */
+    YIELD_LONG_NS = 500000, /* others have had the core */
+    SLEEPS = 256,           /* waits that sleep at once after such a yield */
+    NOTHING_NS = 10000,     /* between two yields of one wait */
+    NAP_LEAST_NS = 20000,   /* to which the system adds 50 us */
     NAP_MOST_NS = 200000
 };
 
@@ -29,15 +33,21 @@ static uint64_t now_ns(void)
 int sched_yield(void)
 {
     static __thread uint64_t last;
-    static __thread unsigned yields;
+    static __thread unsigned yields, sleeps;
     static __thread long nap;
     if (now_ns() - last > NOTHING_NS) {
-        yields = 0;
+        yields = sleeps > 0 ? YIELDS_MOST : 0;
+        sleeps -= sleeps > 0;
         nap = NAP_LEAST_NS;
     }
     if (yields < YIELDS_MOST) {
+        const uint64_t begun = now_ns();
         yields++;
         syscall(SYS_sched_yield);
+        if (now_ns() - begun > YIELD_LONG_NS) {
+            yields = YIELDS_MOST;
+            sleeps = SLEEPS;
+        }
     } else {
         nanosleep(&(const struct timespec){.tv_nsec = nap}, NULL);
         nap = nap * 2 < NAP_MOST_NS ? nap * 2 : NAP_MOST_NS;

@@ -1,9 +1,13 @@
 #include "coll/launch/side_streams.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "coll/state.h"
 #include "core/status.h"
+#include "team/deferred_free.h"
+
+static atomic_int sides_taken; /* 1: by a call that is not in stream order */
 
 static int sides_make(const struct tutti_team *team, struct tutti_side_streams *sides)
 {
@@ -38,9 +42,21 @@ int tutti_side_streams_open(struct tutti_team *team, const struct tutti_stream *
     return TUTTI_OK;
 }
 
-struct tutti_side_streams *tutti_side_streams_of(const struct tutti_team *team, const struct tutti_stream *stream)
+struct tutti_side_streams *tutti_side_streams_take(const struct tutti_team *team, const struct tutti_stream *stream)
 {
-    return *sides_place(team, stream);
+    struct tutti_side_streams *const sides = *sides_place(team, stream);
+    const int in_stream = stream != team->stream;
+    int none = 0;
+    if (!sides || tutti_deferred_free_streams(team->node) > in_stream)
+        return NULL;
+    return in_stream || atomic_compare_exchange_strong(&sides_taken, &none, 1) ? sides : NULL;
+}
+
+void tutti_side_streams_give(const struct tutti_team *team, const struct tutti_stream *stream,
+                             const struct tutti_side_streams *sides)
+{
+    if (sides && stream == team->stream)
+        atomic_store(&sides_taken, 0);
 }
 
 int tutti_side_streams_fork(const struct tutti_team *team, const struct tutti_side_streams *sides, unsigned used,

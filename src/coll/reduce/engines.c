@@ -9,7 +9,9 @@
  * in each window; the owner acknowledges a chunk when it has combined it, and the sender waits for that before it uses
  * the slot again. Of both streams the calls are made in the order of the chunks, copies LAG chunks ahead: the mark of a
  * chunk belongs to the step before the next copy of its side stream. So a device that makes this rank wait when its
- * queues are full, or runs a kernel on the calling thread, makes it wait only for calls that peers have made. */
+ * queues are full, or runs a kernel on the calling thread, makes it wait only for calls that peers have made. For the
+ * same reason a rank may put all into the call's stream, in that order (side_streams.h says when): its peers see the
+ * same marks, so each rank decides for itself. */
 #include "coll/launch/side_streams.h"
 #include "coll/move/runs.h"
 #include "coll/state.h"
@@ -38,7 +40,7 @@ struct engines {
     struct tutti_team *team;
     const struct tutti_call *call;
     struct tutti_stream *stream;
-    struct tutti_side_streams *sides;
+    struct tutti_side_streams *sides; /* NULL: all is put into the call's stream */
     const char *in;
     struct tutti_result part[TUTTI_MAX_GPUS];
     size_t size;                       /* of an element */
@@ -47,11 +49,11 @@ struct engines {
     size_t full;                       /* chunks that are as long */
     size_t rounds;                     /* and all of them, for the longest result */
     struct tutti_result taper[TAPERS]; /* elements of the others: their places in each result */
-    unsigned used;                     /* side streams; 0: all is put into the call's stream */
+    unsigned used;                     /* side streams, by their marks: the same on all ranks; 0: none */
     uint32_t copied_by;                /* bits of side streams whose event this call has recorded */
     int over;                          /* 1: the result lies over what peers get */
     struct tutti_flow_args args;
-    struct engines_copied copied[TUTTI_SIDES]; /* by each side stream; [0]: by the call's stream if none is used */
+    struct engines_copied copied[TUTTI_SIDES]; /* by each side stream, or for its marks; [0]: if none is used */
 };
 
 static size_t engines_longest(const struct engines *x)
@@ -144,11 +146,9 @@ static int engines_begin(struct engines *x, struct tutti_team *team, const struc
     tutti_flow_args(team, call, &x->args);
     x->args.blocks = 1;
     int status = tutti_runs_prepare(team);
-    if (status == TUTTI_OK)
-        status = tutti_side_streams_open(team, stream);
     if (status == TUTTI_OK && engines_clashes(x))
         status = tutti_coll_spare(team, team->gpu, call->count * x->size);
-    x->sides = tutti_side_streams_of(team, stream);
+    x->sides = status == TUTTI_OK && x->used > 0 ? tutti_side_streams_take(team, stream) : NULL;
     return status;
 }
 
@@ -180,7 +180,7 @@ static unsigned engines_side(const struct engines *x, int from, int to, size_t c
 
 static struct tutti_stream *engines_stream(const struct engines *x, unsigned side)
 {
-    return x->used > 0 ? x->sides->own[side].stream : x->stream;
+    return x->sides ? x->sides->own[side].stream : x->stream;
 }
 
 static uint64_t engines_mark(unsigned word, size_t c)
@@ -241,7 +241,7 @@ static int engines_push(struct engines *x, int peer, size_t c)
     status = x->team->device->stream.copy(engines_stream(x, k), engines_slot(x, peer, rank, &chunk),
                                           engines_source(x, peer, &chunk), n * x->size);
     x->copied[k] = (struct engines_copied){peer, c};
-    if (status == TUTTI_OK && x->over && x->used > 0) {
+    if (status == TUTTI_OK && x->over && x->sides) {
         status = x->team->device->event.record(x->sides->done[k], x->sides->own[k].stream);
         x->copied_by |= UINT32_C(1) << k;
     }
@@ -320,7 +320,7 @@ static int engines_put(struct engines *x)
     }
     if (status == TUTTI_OK)
         status = tutti_runs_barrier(x->team, x->call, x->stream, 0);
-    if (status == TUTTI_OK && x->used > 0)
+    if (status == TUTTI_OK && x->sides)
         status = tutti_side_streams_fork(x->team, x->sides, x->used, x->stream);
     for (size_t c = 0; c < x->rounds + LAG && status == TUTTI_OK; c++) {
         if (c < x->rounds)
@@ -328,7 +328,7 @@ static int engines_put(struct engines *x)
         if (c >= LAG && status == TUTTI_OK)
             status = engines_combine(x, c - LAG);
     }
-    if (status == TUTTI_OK && x->used > 0)
+    if (status == TUTTI_OK && x->sides)
         status = tutti_side_streams_join(x->team, x->sides, x->used, x->stream);
     return status == TUTTI_OK ? status : tutti_team_break(x->team, status);
 }
@@ -359,14 +359,20 @@ static int engines_run(struct tutti_team *team, const struct tutti_call *call, i
     status = engines_put(&x);
     if (status == TUTTI_OK) /* reports the end */
         status = tutti_runs_barrier(team, call, team->stream, tutti_flow_notice(call));
-    return tutti_flow_finish(team, status);
+    status = tutti_flow_finish(team, status);
+    tutti_side_streams_give(team, team->stream, x.sides);
+    return status;
 }
 
 static int engines_enqueue(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream)
 {
     struct engines x;
-    const int status = engines_begin(&x, team, call, stream);
-    return status == TUTTI_OK ? engines_put(&x) : tutti_team_break(team, status);
+    int status = engines_begin(&x, team, call, stream);
+    if (status != TUTTI_OK)
+        return tutti_team_break(team, status);
+    status = engines_put(&x);
+    tutti_side_streams_give(team, stream, x.sides);
+    return status;
 }
 
 const struct tutti_algorithm tutti_reduce_engines = {

@@ -70,8 +70,8 @@ int tutti_cuda_any(void);
  * the driver cannot. */
 int tutti_cuda_complete_copies(int gpu, CUcontext handle, int fresh);
 
-/* 1 if the management library says that NVLink joins the two GPUs, by their UUIDs, and that they are of one compute
- * capability. If the library cannot answer, one message at info level reports it. */
+/* 1 if the driver, or else the management library, says that NVLink joins the two GPUs, by their UUIDs, and that they
+ * are of one compute capability. If neither can answer, one message at info level reports it. */
 int tutti_cuda_nvlink(const unsigned char one[16], const unsigned char other[16]);
 /* 1 if the answers for any two of the GPUs are there. Otherwise a thread starts NVML and asks it. */
 int tutti_cuda_nvlink_ready(const unsigned char (*gpus)[16], int n);

@@ -1,7 +1,9 @@
-/* Whether NVLink joins two GPUs of one kind. The driver reports native atomics alone, which other links have too, and
- * nothing of GPUs that CUDA_VISIBLE_DEVICES hides from this process, as launchers that pin ranks to GPUs do. NVIDIA's
- * management library (core/nvml.h) knows of all, and may be missing. It takes longer than all else of a first
- * collective: 10 ms to start and 6 ms for each GPU (H200), so a thread asks it, and the answers are kept. */
+/* Whether NVLink joins two GPUs of one kind. A driver that knows links which carry some atomics, as PCIe does, from
+ * those which carry all knows it of the GPUs that this process sees. It reports nothing of those that
+ * CUDA_VISIBLE_DEVICES hides, as launchers that pin ranks to GPUs do, and earlier drivers count other links too. There
+ * NVIDIA's management library (core/nvml.h) is asked, which knows of all GPUs and may be missing. It takes longer than
+ * all else of a first collective: 10 ms to start and 6 ms for each GPU (H200), so a thread asks it, and the answers are
+ * kept. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -18,6 +20,7 @@
 
 /* Of nvml.h: nvmlGpuP2PCapsIndex_t, nvmlGpuP2PStatus_t. */
 enum { CAPS_NVLINK = 2, STATUS_OK = 0 };
+enum { ONLY_PARTIAL_ATOMICS = 5 }; /* of CUdevice_P2PAttribute since CUDA 13 */
 enum { ASKED_MOST = 16, ANSWERS_MOST = ASKED_MOST * ASKED_MOST };
 
 struct answer {
@@ -83,6 +86,38 @@ static int gpus_ask(const unsigned char one[16], const unsigned char other[16])
     return kind < 0 ? -1 : status == STATUS_OK && kind == capability_of(b);
 }
 
+/* A GPU that this process sees. */
+static int device_of_uuid(const unsigned char uuid[16], CUdevice *device)
+{
+    CUuuid found;
+    for (int g = 0, count = tutti_cuda_count(); g < count; g++) {
+        if (tutti_cuda.DeviceGet(device, g) == CUDA_SUCCESS &&
+            tutti_cuda.DeviceGetUuid(&found, *device) == CUDA_SUCCESS && memcmp(found.bytes, uuid, 16) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* The driver's answer, from any thread. Negative: it gives no answer. */
+static int driver_says(const unsigned char one[16], const unsigned char other[16])
+{
+    CUdevice a, b;
+    int all, some, of_a, of_b;
+    if (!device_of_uuid(one, &a) || !device_of_uuid(other, &b) ||
+        tutti_cuda.DeviceGetP2PAttribute(&some, (CUdevice_P2PAttribute)ONLY_PARTIAL_ATOMICS, a, b) != CUDA_SUCCESS ||
+        tutti_cuda.DeviceGetP2PAttribute(&all, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, a, b) != CUDA_SUCCESS)
+        return -1;
+    for (int i = 0; i < 2; i++) {
+        static const CUdevice_attribute parts[] = {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                                                   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR};
+        if (tutti_cuda.DeviceGetAttribute(&of_a, parts[i], a) != CUDA_SUCCESS ||
+            tutti_cuda.DeviceGetAttribute(&of_b, parts[i], b) != CUDA_SUCCESS)
+            return -1;
+        all = all && of_a == of_b;
+    }
+    return all && !some;
+}
+
 static int answer_is_of(const struct answer *answer, const unsigned char one[16], const unsigned char other[16])
 {
     return memcmp(answer->one, one, 16) == 0 && memcmp(answer->other, other, 16) == 0;
@@ -125,8 +160,10 @@ static void *asking_run(void *nothing)
 {
     tutti_thread_roam();
     for (int a = 0; a < asking.n; a++) {
-        for (int b = a + 1; b < asking.n; b++)
-            (void)answer_get(asking.gpus[a], asking.gpus[b]);
+        for (int b = a + 1; b < asking.n; b++) {
+            if (driver_says(asking.gpus[a], asking.gpus[b]) < 0)
+                (void)answer_get(asking.gpus[a], asking.gpus[b]);
+        }
     }
     atomic_store_explicit(&asking.runs, 0, memory_order_release);
     return nothing;
@@ -173,7 +210,7 @@ int tutti_cuda_nvlink_ready(const unsigned char (*gpus)[16], int n)
     int missing = 0;
     for (int a = 0; a < n; a++) {
         for (int b = a + 1; b < n; b++)
-            missing += !answer_find(gpus[a], gpus[b]);
+            missing += !answer_find(gpus[a], gpus[b]) && driver_says(gpus[a], gpus[b]) < 0;
     }
     if (missing == 0 || n > ASKED_MOST || atomic_load_explicit(&nvlink.n, memory_order_relaxed) == ANSWERS_MOST)
         return 1;
@@ -188,8 +225,9 @@ int tutti_cuda_nvlink_ready(const unsigned char (*gpus)[16], int n)
 int tutti_cuda_nvlink(const unsigned char one[16], const unsigned char other[16])
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
-    const struct answer *answer = answer_find(one, other);
-    const int known = answer ? answer->joined : answer_get(one, other);
+    const int seen = driver_says(one, other);
+    const struct answer *const answer = seen < 0 ? answer_find(one, other) : NULL;
+    const int known = seen >= 0 ? seen : answer ? answer->joined : answer_get(one, other);
     if (known < 0 && !atomic_flag_test_and_set(&said))
         tutti_info(
             "the management library (libnvidia-ml.so.1) does not report whether NVLink joins the GPUs: algorithms "

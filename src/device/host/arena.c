@@ -28,8 +28,8 @@ static atomic_size_t arena_bytes;
 static atomic_int regions, forked; /* how many there are: 0 in a child after fork; 1 there */
 static uint64_t last_id;
 static struct tutti_host_region *table; /* sorted by base */
-static size_t used, room;
-static char *kept[KEPT]; /* idle regions, the last one freed at the end */
+static size_t used, room, packed;       /* packed: so many regions at the start have no gap */
+static char *kept[KEPT];                /* idle regions, the last one freed at the end */
 static int kept_n;
 static size_t kept_bytes;
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -111,27 +111,6 @@ static size_t region_after(const char *at)
     return low;
 }
 
-/* First gap that is large enough: addresses come back soon, as a GPU's do. Returns the index for the new region. */
-static size_t find_gap(size_t span, char **base)
-{
-    char *at = first;
-    for (size_t i = 0; i <= used; i++) {
-        char *end = i < used ? table[i].base : first + arena_bytes;
-        if ((size_t)(end - at) >= span) {
-            *base = at;
-            return i;
-        }
-        if (i < used) {
-            size_t taken = (size_t)(table[i].base - first) + table[i].span;
-            at = first + (taken + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-        }
-        if (at > first + arena_bytes)
-            break;
-    }
-    *base = NULL;
-    return 0;
-}
-
 static int map_at(char *at, size_t bytes, int fd)
 {
     return mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED;
@@ -193,6 +172,8 @@ static void arena_take_out(struct tutti_host_region *region)
     unmap_at(second + (region->base - first), mapped);
     memmove(region, region + 1, (used - (size_t)(region - table) - 1) * sizeof *table);
     used--;
+    if (packed > (size_t)(region - table))
+        packed = (size_t)(region - table);
 }
 
 static int trim_locked(void)
@@ -257,13 +238,42 @@ int tutti_host_region_share(const struct tutti_host_region *region)
 
 /* ---- regions ---- */
 
+/* The least address of a region that follows the first `n` ones. */
+static char *arena_end_of(size_t n)
+{
+    const size_t taken = n > 0 ? (size_t)(table[n - 1].base - first) + table[n - 1].span : 0;
+    return first + (taken + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* First gap that is large enough: addresses come back soon, as a GPU's do. The index for the new region. */
+static size_t find_gap(size_t span, char **base)
+{
+    for (size_t i = packed; i <= used; i++) {
+        char *const at = arena_end_of(i), *const end = i < used ? table[i].base : first + arena_bytes;
+        if (at <= end && (size_t)(end - at) >= span) {
+            *base = at;
+            return i;
+        }
+    }
+    *base = NULL;
+    return trim_locked() ? find_gap(span, base) : 0;
+}
+
+static void arena_put_in(size_t index, struct tutti_host_region region)
+{
+    memmove(&table[index + 1], &table[index], (used - index) * sizeof *table);
+    table[index] = region;
+    used++;
+    arena_count_one();
+    while (packed < used && table[packed].base == arena_end_of(packed))
+        packed++;
+}
+
 static int map_locked(int fd, size_t bytes, int own, struct tutti_host_region *out)
 {
     size_t mapped = (bytes + PAGE - 1) / PAGE * PAGE, span = mapped + PAGE;
     char *base;
-    size_t index = find_gap(span, &base);
-    if (!base && trim_locked())
-        index = find_gap(span, &base);
+    const size_t index = find_gap(span, &base);
     if (!base || !arena_grow())
         return TUTTI_ERR_MEMORY;
     char *alias = second + (base - first);
@@ -273,11 +283,8 @@ static int map_locked(int fd, size_t bytes, int own, struct tutti_host_region *o
         unmap_at(alias, mapped);
         return TUTTI_ERR_MEMORY;
     }
-    memmove(&table[index + 1], &table[index], (used - index) * sizeof *table);
-    table[index] =
-        (struct tutti_host_region){++last_id, base, bytes, span, own ? fd : -1, own, 0, out->gpu, out->program};
-    used++;
-    arena_count_one();
+    arena_put_in(
+        index, (struct tutti_host_region){++last_id, base, bytes, span, own ? fd : -1, own, 0, out->gpu, out->program});
     *out = table[index];
     return TUTTI_OK;
 }
@@ -285,7 +292,7 @@ static int map_locked(int fd, size_t bytes, int own, struct tutti_host_region *o
 int tutti_host_arena_has(size_t bytes)
 {
     char *base;
-    pthread_rwlock_rdlock(&lock);
+    pthread_rwlock_wrlock(&lock);
     find_gap((bytes + PAGE - 1) / PAGE * PAGE + PAGE, &base);
     pthread_rwlock_unlock(&lock);
     return base != NULL;
@@ -299,10 +306,8 @@ size_t tutti_host_arena_most(void)
 int tutti_host_region_map(int fd, size_t bytes, int own, struct tutti_host_region *out)
 {
     int status = tutti_host_arena_open();
-    if (status != TUTTI_OK)
-        return status;
-    if (bytes > tutti_host_arena_most())
-        return TUTTI_ERR_MEMORY;
+    if (status != TUTTI_OK || bytes > tutti_host_arena_most())
+        return status != TUTTI_OK ? status : TUTTI_ERR_MEMORY;
     pthread_rwlock_wrlock(&lock);
     status = map_locked(fd, bytes, own, out);
     pthread_rwlock_unlock(&lock);
@@ -339,16 +344,11 @@ int tutti_host_region_reserve(int gpu, size_t bytes, size_t align, char **base)
     if (status != TUTTI_OK || bytes > tutti_host_arena_most() - align)
         return status != TUTTI_OK ? status : TUTTI_ERR_MEMORY;
     pthread_rwlock_wrlock(&lock);
-    size_t index = find_gap(span + align, &at);
-    if (!at && trim_locked())
-        index = find_gap(span + align, &at);
+    const size_t index = find_gap(span + align, &at);
     status = at && arena_grow() ? TUTTI_OK : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK) {
         at += -(uintptr_t)at & (align - 1);
-        memmove(&table[index + 1], &table[index], (used - index) * sizeof *table);
-        table[index] = (struct tutti_host_region){++last_id, at, 0, span, -1, TUTTI_HOST_RANGE, 0, gpu, 0};
-        used++;
-        arena_count_one();
+        arena_put_in(index, (struct tutti_host_region){++last_id, at, 0, span, -1, TUTTI_HOST_RANGE, 0, gpu, 0});
         *base = at;
     }
     pthread_rwlock_unlock(&lock);

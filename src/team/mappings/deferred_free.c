@@ -62,9 +62,14 @@ void tutti_deferred_free_release(struct tutti_node *node)
         tutti_deferred_free_end(node, 1);
 }
 
+int tutti_deferred_free_streams(const struct tutti_node *node)
+{
+    return atomic_load_explicit(&node->streams, memory_order_relaxed);
+}
+
 int tutti_deferred_free_held(const struct tutti_node *node)
 {
-    return atomic_load_explicit(&node->streams, memory_order_relaxed) > 0;
+    return tutti_deferred_free_streams(node) > 0;
 }
 
 void tutti_deferred_free_kernels(struct tutti_node *node, int more)

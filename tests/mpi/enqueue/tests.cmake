@@ -1,5 +1,5 @@
 # Calls in stream order. On GPUs tests/gpu/on_gpu.cmake runs the same programs.
-foreach(name enqueue enqueue_move enqueue_errors enqueue_graph enqueue_renewed residency stream_failure stream_scratch)
+foreach(name enqueue enqueue_move enqueue_errors enqueue_graph enqueue_renewed residency shared_queues stream_failure stream_scratch)
   tutti_mpi_program(mpi-${name} SOURCES enqueue/${name}.c kit/queue.c kit/queue_move.c kit/gpu_filler.c kit/cuda_graph.c gpus/gpu.c LIBRARIES tutti-core MPIS ${TUTTI_MPIS})
   foreach(mpi IN LISTS builders)
     target_link_libraries(mpi-${name}.${mpi} PRIVATE mpi-kit.${mpi})
@@ -17,6 +17,10 @@ tutti_mpi_test(mpi-enqueue-queues-engines PROGRAM mpi-enqueue RANKS 3 ARGS queue
 foreach(part calls chain frees)
   tutti_mpi_test(mpi-enqueue-${part}-engines PROGRAM mpi-enqueue RANKS 3 RANKS_MPICH 2 ARGS ${part} TIMEOUT 45
                  ENV TUTTI_CHANNEL_MB=1 "TUTTI_RULES=reduce:*@engines reduce_scatter:*@engines")
+endforeach()
+foreach(part blocked mixed)
+  tutti_mpi_test(mpi-enqueue-shared-queues-${part} PROGRAM mpi-shared_queues RANKS 3 RANKS_MPICH 3 ARGS ${part} TIMEOUT 45
+                 ENV TUTTI_CHANNEL_MB=1 TUTTI_HOST_QUEUES=32 TUTTI_TIMEOUT_SECONDS=10 "TUTTI_RULES=reduce:*@engines reduce_scatter:*@engines")
 endforeach()
 tutti_mpi_test(mpi-enqueue-queues-loose PROGRAM mpi-enqueue RANKS 2 ARGS queues TIMEOUT 45 ENV TUTTI_HOST_STRICT=0)
 tutti_mpi_test(mpi-enqueue-life PROGRAM mpi-enqueue RANKS 2 ARGS life EVERYWHERE)
