@@ -1,12 +1,14 @@
 #include "core/reserve.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void *tutti_reserve_take(struct tutti_reserve *reserve, size_t bytes)
 {
-    void *made = calloc(1, bytes), *none = NULL;
+    void *made = malloc(bytes), *none = NULL; /* glibc's calloc() does not take what the thread has freed */
     if (!made)
         return atomic_exchange(&reserve->kept, NULL);
+    memset(made, 0, bytes);
     if (atomic_load_explicit(&reserve->kept, memory_order_relaxed))
         return made;
     void *more = calloc(1, bytes);

@@ -143,22 +143,8 @@ void tutti_page_release(struct tutti_page *page)
     free(page);
 }
 
-int tutti_slot_take(struct tutti_node *node)
+static void slot_clear(struct tutti_slot *slot)
 {
-    int number = -1;
-    tutti_fiber_lock(&node->lock);
-    tutti_membership_sweep(node);
-    for (int i = 0; i < TUTTI_SLOTS / 64 && number < 0; i++) {
-        if (~node->slots[i] == 0)
-            continue;
-        int bit = __builtin_ctzll(~node->slots[i]);
-        node->slots[i] |= UINT64_C(1) << bit;
-        number = i * 64 + bit;
-    }
-    pthread_mutex_unlock(&node->lock);
-    if (number < 0)
-        return -1;
-    struct tutti_slot *slot = &tutti_node_control(node)->slot[number];
     atomic_store_explicit(&slot->sequence, (uint32_t)TUTTI_FIRST, memory_order_relaxed);
     atomic_store_explicit(&slot->done, (uint32_t)TUTTI_FIRST, memory_order_relaxed);
     atomic_store_explicit(&slot->voted, (uint32_t)TUTTI_FIRST, memory_order_relaxed);
@@ -174,20 +160,63 @@ int tutti_slot_take(struct tutti_node *node)
         atomic_store_explicit(&slot->device[i], (uint32_t)TUTTI_FIRST, memory_order_relaxed);
         slot->shares[i].in.shared = slot->shares[i].out.shared = 0;
     }
-    atomic_thread_fence(memory_order_seq_cst); /* before peers are sent its number */
-    return number;
 }
 
+/* The lock is held. */
 static void control_drop(struct tutti_node *node, int number)
 {
     node->slots[number / 64] &= ~(UINT64_C(1) << number % 64);
 }
 
-void tutti_slot_drop(struct tutti_node *node, int number)
+/* The lock is held. The lowest slot that is free, or -1. */
+static int control_take(struct tutti_node *node)
+{
+    for (int i = 0; i < TUTTI_SLOTS / 64; i++) {
+        if (~node->slots[i] == 0)
+            continue;
+        const int bit = __builtin_ctzll(~node->slots[i]);
+        node->slots[i] |= UINT64_C(1) << bit;
+        return i * 64 + bit;
+    }
+    return -1;
+}
+
+int tutti_slots_take(struct tutti_node *node, int number[], int n)
+{
+    int taken = 0;
+    tutti_fiber_lock(&node->lock);
+    tutti_membership_sweep(node);
+    while (taken < n && (number[taken] = control_take(node)) >= 0)
+        taken++;
+    const int all = taken == n;
+    while (!all && taken > 0)
+        control_drop(node, number[--taken]);
+    pthread_mutex_unlock(&node->lock);
+    for (int i = 0; i < taken; i++)
+        slot_clear(&tutti_node_control(node)->slot[number[i]]);
+    atomic_thread_fence(memory_order_seq_cst); /* before peers are sent their numbers */
+    return all;
+}
+
+void tutti_slots_drop(struct tutti_node *node, const int number[], int n)
 {
     tutti_fiber_lock(&node->lock);
-    control_drop(node, number);
+    for (int i = 0; i < n; i++)
+        control_drop(node, number[i]);
     pthread_mutex_unlock(&node->lock);
+}
+
+void *tutti_team_memory_take(struct tutti_team_memory *memory)
+{
+    return memory->n > 0 ? memory->block[--memory->n] : NULL;
+}
+
+void tutti_team_memory_put(struct tutti_team_memory *memory, void *block)
+{
+    if (memory->n < TUTTI_TEAM_MEMORY)
+        memory->block[memory->n++] = block;
+    else
+        free(block);
 }
 
 void tutti_membership_leave(struct tutti_membership *membership)
@@ -200,7 +229,6 @@ void tutti_membership_leave(struct tutti_membership *membership)
     tutti_fiber_lock(&node->lock);
     membership->next = node->leaving;
     node->leaving = membership;
-    tutti_membership_sweep(node);
     pthread_mutex_unlock(&node->lock);
 }
 
@@ -228,7 +256,7 @@ int tutti_membership_sweep(struct tutti_node *node)
         control_drop(node, membership->number[membership->rank]);
         if (membership->resources && !membership->resources->stuck)
             membership->resources->used = 0;
-        free(membership);
+        tutti_team_memory_put(&node->membership_memory, membership);
     }
     return !node->leaving;
 }

@@ -234,6 +234,10 @@ static void free_places(struct tutti_node *node)
         node->leaving = membership->next;
         free(membership);
     }
+    while (node->team_memory.n > 0)
+        free(tutti_team_memory_take(&node->team_memory));
+    while (node->membership_memory.n > 0)
+        free(tutti_team_memory_take(&node->membership_memory));
 }
 
 void tutti_node_close(struct tutti_node *node)

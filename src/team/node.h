@@ -56,17 +56,12 @@ struct tutti_resources {
         teammates; /* node ranks below 64 of the teams that have had it: their leaders have it mapped, most likely */
 };
 
-/* The private part of a team that is whole. */
+/* The private part of a team that is whole. The members from `slot` on are not set in a new one: each of their entries
+ * is written before it is read. */
 struct tutti_membership {
     struct tutti_membership *next; /* among those left here but not yet by all peers */
     struct tutti_node *node;
     int rank, size;
-    struct tutti_slot *slot[TUTTI_MAX_RANKS];
-    int peer[TUTTI_MAX_RANKS];   /* node rank of each rank */
-    int number[TUTTI_MAX_RANKS]; /* slot of each rank in its page */
-    uint32_t generation[TUTTI_MAX_RANKS];
-
-    int words_of[TUTTI_MAX_RANKS];   /* of an open team: each rank's set of words */
     struct tutti_exposing *exposing; /* see expose.h; NULL: nothing is exposed */
 
     pthread_t caller; /* thread of the current call; kernels in stream order look at it meanwhile */
@@ -77,9 +72,8 @@ struct tutti_membership {
     uint64_t work; /* what kernels do next, see tutti_team_expect() */
     struct tutti_forecast forecast;
 
-    struct tutti_arrival seen[TUTTI_MAX_RANKS]; /* records of the current call, of the ranks in `come` */
-    uint64_t come;                              /* this rank and those whose records have been read */
-    uint64_t late;                              /* of these: records that were gone, so that only the kind is known */
+    uint64_t come;             /* this rank and those whose records have been read */
+    uint64_t late;             /* of these: records that were gone, so that only the kind is known */
     struct tutti_waiting test; /* of the thread that asks for arrivals or votes; team NULL: no thread has asked yet */
     unsigned device_calls;     /* arrivals with device memory so far */
     int offered;               /* 1: the shares of the next call have been filled */
@@ -92,8 +86,23 @@ struct tutti_membership {
     uint64_t expected;  /* ranks whose descriptors have not arrived */
     int held;           /* mappings that the current call uses */
     int pinned;         /* mappings that the open team uses */
+
+    struct tutti_slot *slot[TUTTI_MAX_RANKS];
+    int peer[TUTTI_MAX_RANKS];   /* node rank of each rank */
+    int number[TUTTI_MAX_RANKS]; /* slot of each rank in its page */
+    uint32_t generation[TUTTI_MAX_RANKS];
+    int words_of[TUTTI_MAX_RANKS];              /* of an open team: each rank's set of words */
+    struct tutti_arrival seen[TUTTI_MAX_RANKS]; /* records of the current call, of the ranks in `come` */
     struct tutti_mapping *holds[2 * TUTTI_MAX_RANKS];
     struct tutti_mapping *pins[TUTTI_MAX_GPUS + TUTTI_MAX_RANKS];
+};
+
+/* Memory of teams that were freed, for the next ones: malloc() would join blocks of this size with its neighbours, and
+ * tidy up each time. */
+enum { TUTTI_TEAM_MEMORY = 4 };
+struct tutti_team_memory {
+    int n;
+    void *block[TUTTI_TEAM_MEMORY];
 };
 
 struct tutti_sharing;
@@ -108,7 +117,7 @@ struct tutti_node {
     int forgotten;                     /* 1: in a child after fork */
     const struct tutti_device *device; /* set by the first team that opens */
 
-    pthread_mutex_t lock; /* slots, resources, words, leaving */
+    pthread_mutex_t lock; /* slots, resources, words, leaving, memory of teams */
     uint64_t slots[TUTTI_SLOTS / 64];
     uint64_t words;
     struct tutti_resources *resources;
@@ -116,6 +125,7 @@ struct tutti_node {
     struct tutti_page_view *page_views; /* see page_view.h */
     uint64_t marks[TUTTI_MARKS / 64];   /* that are taken */
     struct tutti_membership *leaving;
+    struct tutti_team_memory team_memory, membership_memory;
 
     pthread_mutex_t post; /* sockets and received */
     struct tutti_received *received;
@@ -185,10 +195,13 @@ int tutti_page_create(const uint64_t nonce[2], int *fd, struct tutti_page **out)
 int tutti_page_map(int fd, const uint64_t nonce[2], struct tutti_page **out);
 void tutti_page_release(struct tutti_page *page);
 
-/* Slots of this rank's page. take: number of a fresh slot, or -1. drop: of a slot that no peer has seen. */
-int tutti_slot_take(struct tutti_node *node);
-void tutti_slot_drop(struct tutti_node *node, int number);
-/* Leaves the communicator: the place lives until all peers have left too. */
+/* Slots of this rank's page. take: fresh slots, all or none; 1 or 0. drop: slots that no peer has seen. */
+int tutti_slots_take(struct tutti_node *node, int number[], int n);
+void tutti_slots_drop(struct tutti_node *node, const int number[], int n);
+/* take: a block, or NULL. put: frees the block if there is no room for it. The lock is held. */
+void *tutti_team_memory_take(struct tutti_team_memory *memory);
+void tutti_team_memory_put(struct tutti_team_memory *memory, void *block);
+/* Leaves the communicator: the place lives until all peers have left too, and is freed by a later sweep. */
 void tutti_membership_leave(struct tutti_membership *membership);
 /* Frees places that all peers have left; the lock is held. 1 if none is left. */
 int tutti_membership_sweep(struct tutti_node *node);

@@ -24,11 +24,9 @@ struct team_record {
 
 static void drop_slots(struct tutti_node *node, struct team_record *mine)
 {
-    for (int i = 0; i < BOTH; i++) {
-        if (mine->slot[i] >= 0)
-            tutti_slot_drop(node, mine->slot[i]);
-        mine->slot[i] = -1;
-    }
+    if (mine->slot[TEAM] >= 0)
+        tutti_slots_drop(node, mine->slot, BOTH);
+    mine->slot[TEAM] = mine->slot[TWIN] = -1;
 }
 
 static struct team_record team_record_of(struct tutti_node *node, int able)
@@ -39,14 +37,12 @@ static struct team_record team_record_of(struct tutti_node *node, int able)
     mine.nonce[0] = node->nonce[0];
     mine.nonce[1] = node->nonce[1];
     mine.rank = node->rank;
-    for (int i = 0; i < BOTH && able; i++) {
-        mine.slot[i] = tutti_slot_take(node);
-        able = mine.slot[i] >= 0;
-        if (able)
-            mine.generation[i] = atomic_load(&tutti_node_control(node)->slot[mine.slot[i]].generation);
+    if (!able || !tutti_slots_take(node, mine.slot, BOTH)) {
+        mine.slot[TEAM] = mine.slot[TWIN] = -1;
+        return mine;
     }
-    if (!able)
-        drop_slots(node, &mine);
+    for (int i = 0; i < BOTH; i++)
+        mine.generation[i] = atomic_load(&tutti_node_control(node)->slot[mine.slot[i]].generation);
     return mine;
 }
 
@@ -92,31 +88,64 @@ static void team_take_place(struct tutti_team *team, const struct team_record al
     team->is_nonblocking = which == TWIN;
 }
 
-static void free_parts(struct tutti_team *team[BOTH])
+/* A child after fork takes no lock: another thread of the parent may have held it. */
+static int parts_are_kept(const struct tutti_node *node)
 {
+    return node && !node->forgotten;
+}
+
+static void free_parts(struct tutti_node *node, struct tutti_team *team[BOTH])
+{
+    const int kept = parts_are_kept(node);
+    if (kept)
+        tutti_fiber_lock(&node->lock);
     for (int i = 0; i < BOTH; i++) {
-        if (team[i])
+        if (!team[i])
+            continue;
+        if (kept && team[i]->private_)
+            tutti_team_memory_put(&node->membership_memory, team[i]->private_);
+        else
             free(team[i]->private_);
-        free(team[i]);
+        if (kept)
+            tutti_team_memory_put(&node->team_memory, team[i]);
+        else
+            free(team[i]);
     }
+    if (kept)
+        pthread_mutex_unlock(&node->lock);
 }
 
 /* 0: out of memory; free_parts() frees the parts that were made. */
 static int new_parts(struct tutti_node *node, struct tutti_transport *transport, struct tutti_team *team[BOTH])
 {
+    struct tutti_membership *membership[BOTH] = {NULL, NULL};
+    int able = 1;
+    if (parts_are_kept(node)) {
+        tutti_fiber_lock(&node->lock);
+        for (int i = 0; i < BOTH; i++) {
+            team[i] = tutti_team_memory_take(&node->team_memory);
+            membership[i] = tutti_team_memory_take(&node->membership_memory);
+        }
+        pthread_mutex_unlock(&node->lock);
+    }
     for (int i = 0; i < BOTH; i++) {
-        team[i] = calloc(1, sizeof *team[i]);
-        if (!team[i])
-            return 0;
-        team[i]->private_ = calloc(1, sizeof(struct tutti_membership));
-        if (!team[i]->private_)
-            return 0;
+        team[i] = team[i] ? team[i] : malloc(sizeof *team[i]);
+        membership[i] = membership[i] ? membership[i] : malloc(sizeof *membership[i]);
+        able = able && team[i] && membership[i];
+        if (membership[i])
+            memset(membership[i], 0, offsetof(struct tutti_membership, slot));
+        if (!team[i]) {
+            free(membership[i]);
+            continue;
+        }
+        memset(team[i], 0, sizeof *team[i]);
+        team[i]->private_ = membership[i];
         team[i]->node = node;
         team[i]->transport = transport;
         team[i]->rank = transport->rank;
         team[i]->size = transport->size;
     }
-    return 1;
+    return able;
 }
 
 struct tutti_team *tutti_team_apart(struct tutti_node *node, struct tutti_transport *transport, const char *why)
@@ -143,7 +172,7 @@ int tutti_team_begin(struct tutti_node *node, struct tutti_transport *transport,
     memset(exchange, 0, TUTTI_EXCHANGE_BYTES);
     memcpy(exchange, &mine, sizeof mine);
     if (!able) {
-        free_parts(team);
+        free_parts(node, team);
         return TUTTI_ERR_MEMORY;
     }
     for (int i = 0; i < BOTH; i++) {
@@ -180,7 +209,7 @@ void tutti_team_join(struct tutti_team *team, const void *exchanges)
     team->private_ = NULL;
     struct tutti_team *rest[BOTH] = {team->nonblocking, NULL};
     team->nonblocking = NULL;
-    free_parts(rest);
+    free_parts(team->node, rest);
 }
 
 int tutti_team_create(struct tutti_node *node, struct tutti_transport *transport, struct tutti_team **out)
@@ -207,7 +236,7 @@ void tutti_team_abandon(struct tutti_team *team, const void *exchange)
     memcpy(&mine, exchange, sizeof mine);
     drop_slots(team->node, &mine);
     struct tutti_team *both[BOTH] = {team, team->nonblocking};
-    free_parts(both);
+    free_parts(team->node, both);
 }
 
 void tutti_team_unshare(struct tutti_team *team)
@@ -227,14 +256,14 @@ void tutti_team_free(struct tutti_team *team)
     tutti_team_free(team->nonblocking);
     tutti_team_unshare(team);
     struct tutti_membership *membership = tutti_membership(team);
+    struct tutti_team *both[BOTH] = {team, NULL};
     if (team->attached_end)
         team->attached_end(team, membership && !team->node->forgotten);
     if (membership && !team->node->forgotten) {
         tutti_resources_leave(team);
         tutti_share_release(membership);
         tutti_membership_leave(membership);
-    } else {
-        free(membership);
+        team->private_ = NULL;
     }
-    free(team);
+    free_parts(team->node, both);
 }

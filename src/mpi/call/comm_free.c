@@ -14,6 +14,8 @@
 static int before_free(MPI_Comm *comm)
 {
     int status = TUTTI_OK;
+    if (comm) /* also inside: an attribute's delete callback of the program may free it */
+        tutti_comm_identity_forget(*comm);
     if (tutti_inside)
         return TUTTI_OK;
     if (comm) {
@@ -26,8 +28,6 @@ static int before_free(MPI_Comm *comm)
         tutti_stamped_leave(*comm);
     }
     tutti_endpoints_comm_freed();
-    if (comm)
-        tutti_comm_identity_forget(*comm);
     if (comm && tutti_unexpected_on())
         tutti_unexpected_forget(*comm);
     if (status == TUTTI_OK)

@@ -5,6 +5,13 @@
 
 #define NO_BUFFER NULL
 
+/* Of the column of errors. An MPI may make calls on files by calls that the program could make, as ROMIO does: these
+ * are the MPI's own. */
+#define ON_FILE(file) TUTTI_INSIDE()
+#define ON_COMM(comm) (void)0
+#define ON_WIN(win)   (void)0
+#define ON_SELF       (void)0
+
 /* Of PASS. */
 #define POLLS_LOOKS   tutti_self_look()
 #define POLLS_LOCAL   (void)0
@@ -24,6 +31,7 @@
     int tutti_door_##name parameters                                                                                   \
     {                                                                                                                  \
         POLLS_##waits;                                                                                                 \
+        errors;                                                                                                        \
         return tutti_next.name arguments;                                                                              \
     }
 #define GENERATE_TAKE(waits, name, errors, buffers, parameters, arguments)
@@ -32,3 +40,11 @@
 #define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
     GENERATE_##kind(waits, name, errors, buffers, parameters, arguments)
 #include "mpi/real/calls.inc"
+
+/* The file's own communicator needs no team. */
+int tutti_door_MPI_File_open(MPI_Comm comm, const char *filename, int amode, MPI_Info info, MPI_File *fh)
+{
+    tutti_mover_pass(TUTTI_COLLECTIVE_MEETING, 0, comm);
+    TUTTI_INSIDE();
+    return tutti_next.MPI_File_open(comm, filename, amode, info, fh);
+}

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/log.h"
 #include "mpi/comm/comms.h"
@@ -46,18 +47,18 @@ static void make_team(struct tutti_comm *comm)
 
 /* Room for the exchange of one communicator at a time, used if there is no memory: a rank that stays away would leave
  * the others waiting in the exchange. */
-static struct tutti_comm_opening reserve;
-static char reserve_records[TUTTI_EXCHANGE_BYTES * TUTTI_MAX_RANKS];
+static union {
+    struct tutti_comm_opening opening;
+    char room[sizeof(struct tutti_comm_opening) + TUTTI_EXCHANGE_BYTES * TUTTI_MAX_RANKS];
+} reserve;
 static atomic_int reserved;
 
 static void comm_team_free_opening(struct tutti_comm_opening *opening)
 {
-    if (opening == &reserve) {
+    if (opening == &reserve.opening)
         atomic_store_explicit(&reserved, 0, memory_order_release);
-        return;
-    }
-    free(opening->exchanges);
-    free(opening);
+    else
+        free(opening);
 }
 
 static int reserve_is_mine(void *unused)
@@ -69,17 +70,13 @@ static int reserve_is_mine(void *unused)
 
 static struct tutti_comm_opening *new_opening(int size)
 {
-    struct tutti_comm_opening *opening = calloc(1, sizeof *opening);
-    char *exchanges = malloc(TUTTI_EXCHANGE_BYTES * (size_t)size);
-    if (opening && exchanges) {
-        opening->exchanges = exchanges;
-        return opening;
+    struct tutti_comm_opening *opening = malloc(sizeof *opening + TUTTI_EXCHANGE_BYTES * (size_t)size);
+    if (!opening) {
+        tutti_progress_wait(&(const struct tutti_wait){.done = reserve_is_mine});
+        opening = &reserve.opening;
     }
-    free(opening);
-    free(exchanges);
-    tutti_progress_wait(&(const struct tutti_wait){.done = reserve_is_mine});
-    reserve = (struct tutti_comm_opening){.exchanges = reserve_records};
-    return &reserve;
+    memset(opening, 0, sizeof *opening);
+    return opening;
 }
 
 /* The exchange of records alone takes the other ranks. */
@@ -178,8 +175,9 @@ void tutti_comm_announce(struct tutti_comm *comm, struct tutti_team *team, enum 
 int tutti_comm_ready(struct tutti_comm *comm, int wait)
 {
     TUTTI_INSIDE();
-    if (!wait || comm_team_is_ready(comm))
-        return comm_team_is_ready(comm);
+    const int ready = comm_team_is_ready(comm);
+    if (!wait || ready)
+        return ready;
     char what[160];
     snprintf(what, sizeof what, "not all ranks have arrived at a reduction on %s, where they meet for the first time",
              comm->transport.base.label);

@@ -121,7 +121,8 @@ extern struct tutti_contexts *tutti_comm_contexts;
 struct tutti_comm_opening {
     struct tutti_team *team;
     struct tutti_pending pending;
-    char *exchanges, mine[TUTTI_EXCHANGE_BYTES];
+    char mine[TUTTI_EXCHANGE_BYTES];
+    char exchanges[]; /* TUTTI_EXCHANGE_BYTES of each rank */
 };
 /* Local. Ranks in MPI_COMM_WORLD of those that messages on `comm` go to (of an intercommunicator, the other group), or
  * MPI_UNDEFINED; the caller frees them. NULL without memory or for a handle that is not valid. */

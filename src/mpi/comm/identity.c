@@ -6,10 +6,20 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The keys are handles and numbers of at most 8 bytes. */
+#define HASH_FUNCTION(key, bytes, hash) ((hash) = identity_hash(key, bytes))
 #include <uthash.h>
 
 #include "core/fnv.h"
 #include "mpi/real/handles.h"
+
+static inline unsigned identity_hash(const void *key, size_t bytes)
+{
+    uint64_t word = 0;
+    memcpy(&word, key, bytes);
+    return (unsigned)(tutti_mix(word) >> 32);
+}
 
 enum { WORLD = 1, SELF = 2, WINDOW = 3 };
 
@@ -126,7 +136,7 @@ void tutti_comm_identity_note(MPI_Comm comm, uint64_t identity)
         return;
     pthread_mutex_lock(&lock);
     HASH_FIND(hh, known, &comm, sizeof comm, one);
-    if (!one && identity && (one = calloc(1, sizeof *one)) != NULL) {
+    if (!one && identity && (one = malloc(sizeof *one)) != NULL) {
         one->comm = comm;
         HASH_ADD(hh, known, comm, sizeof one->comm, one);
     }

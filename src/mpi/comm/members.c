@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "mpi/comm/comms.h"
+#include "mpi/comm/identity.h"
 #include "mpi/real/door.h"
 
 int *tutti_world_ranks(MPI_Comm comm, int *n)
@@ -69,9 +70,20 @@ enum tutti_whose tutti_whose_ranks(MPI_Comm comm, int **ranks, int *n)
     return out;
 }
 
+/* 1 if the node has all ranks of the world, and the communicator none of another world. */
+static int members_are_all_here(MPI_Comm comm)
+{
+    int all = 0;
+    const int here = tutti_node_size(tutti_door.node);
+    return here == tutti_node_world_size(tutti_door.node) && tutti_comm_identity(comm) != 0 &&
+           tutti_next.MPI_Comm_size(tutti_handles.world, &all) == MPI_SUCCESS && all == here;
+}
+
 enum tutti_whose tutti_whose(MPI_Comm comm)
 {
     int n = 0, *ranks;
+    if (members_are_all_here(comm))
+        return TUTTI_OURS;
     const enum tutti_whose out = tutti_whose_ranks(comm, &ranks, &n);
     free(ranks);
     return out;

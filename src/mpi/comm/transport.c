@@ -242,6 +242,18 @@ static const struct tutti_transport_ops ops = {
     .cancel = tutti_transport_cancel,
 };
 
+/* snprintf() would take longer than the rest of tutti_transport_over(), and programs make many communicators. */
+static void transport_label_unnamed(char *label, int size)
+{
+    char digits[12], *at = stpcpy(label, "unnamed communicator of ");
+    int n = 0;
+    for (; size > 0; size /= 10)
+        digits[n++] = (char)('0' + size % 10);
+    while (n > 0)
+        *at++ = digits[--n];
+    stpcpy(at, " ranks");
+}
+
 void tutti_transport_over(struct tutti_mpi_transport *transport, MPI_Comm comm)
 {
     char name[MPI_MAX_OBJECT_NAME + 1] = "";
@@ -255,9 +267,9 @@ void tutti_transport_over(struct tutti_mpi_transport *transport, MPI_Comm comm)
     tutti_next.MPI_Comm_size(comm, &transport->base.size);
     if (tutti_next.MPI_Comm_get_name)
         tutti_next.MPI_Comm_get_name(comm, name, &length);
-    if (length > 0)
-        snprintf(transport->base.label, sizeof transport->base.label, "%.60s", name);
-    else
-        snprintf(transport->base.label, sizeof transport->base.label, "unnamed communicator of %d ranks",
-                 transport->base.size);
+    const size_t shown = length > 0 ? strnlen(name, sizeof transport->base.label - 1) : 0;
+    memcpy(transport->base.label, name, shown);
+    transport->base.label[shown] = 0;
+    if (shown == 0)
+        transport_label_unnamed(transport->base.label, transport->base.size);
 }

@@ -193,7 +193,7 @@ static void access_count(const char *call, const struct tutti_stage *stage)
 int tutti_door_MPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
                                  const char *datarep, MPI_Info info)
 {
-    const int code = tutti_next.MPI_File_set_view(fh, disp, etype, filetype, datarep, info);
+    const int code = REAL(MPI_File_set_view, (fh, disp, etype, filetype, datarep, info));
     if (code == MPI_SUCCESS)
         tutti_file_viewed(fh, etype, datarep);
     return code;
@@ -202,7 +202,7 @@ int tutti_door_MPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etyp
 int tutti_door_MPI_File_close(MPI_File *fh)
 {
     const MPI_File file = fh ? *fh : MPI_FILE_NULL;
-    const int code = tutti_next.MPI_File_close(fh);
+    const int code = REAL(MPI_File_close, (fh));
     if (code == MPI_SUCCESS)
         tutti_file_forget(file);
     return code;

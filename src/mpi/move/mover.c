@@ -173,9 +173,10 @@ void tutti_mover_pass_new(enum tutti_collective collective, int root, MPI_Comm c
 {
     struct tutti_comm *state = tutti_comm_find(comm);
     struct tutti_team *team = NULL;
+    const int begun = !state; /* the records of the others are still under way then */
     if (!state && !(state = tutti_comm_begin(comm)))
         return;
-    if (state->opening && !tutti_comm_ready(state, 0) && (team = tutti_comm_early(state)) != NULL) {
+    if (state->opening && (begun || !tutti_comm_ready(state, 0)) && (team = tutti_comm_early(state)) != NULL) {
         tutti_comm_announce(state, team, collective, 0, 0, 0, (uint64_t)(unsigned)root);
         return;
     }

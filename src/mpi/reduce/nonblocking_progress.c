@@ -247,10 +247,12 @@ static int nonblocking_progress_none_queued(void *with)
 void tutti_nonblocking_leave(struct tutti_comm *state)
 {
     tutti_comm_ready(state, 1);
-    tutti_progress_wait(&(const struct tutti_wait){.done = nonblocking_progress_none_queued,
-                                                   .with = state,
-                                                   .what = "before a communicator is freed, for its nonblocking calls",
-                                                   .watched = 1});
+    if (!nonblocking_progress_none_queued(state))
+        tutti_progress_wait(
+            &(const struct tutti_wait){.done = nonblocking_progress_none_queued,
+                                       .with = state,
+                                       .what = "before a communicator is freed, for its nonblocking calls",
+                                       .watched = 1});
     tutti_worker_end(state->worker);
     state->worker = NULL;
 }

@@ -2,7 +2,6 @@
  * all ranks can map each other's device memory, ranks with device memory give the MPI's window no bytes. Otherwise they
  * give it a copy in host memory (shadow.c). */
 #include <limits.h>
-#include <stdlib.h>
 
 #include "core/log.h"
 #include "mpi/comm/comms.h"
@@ -26,22 +25,22 @@ int tutti_ranks_agree(MPI_Comm comm, int mine, int *least)
     return tutti_next.MPI_Allreduce(&mine, least, 1, MPI_INT, tutti_handles.min, comm);
 }
 
-enum tutti_whose tutti_ranks_asked(MPI_Comm comm, int **world, int *n)
+static int ranks_may_be_asked(MPI_Comm comm)
 {
     int inter = 1;
+    return !tutti_inside && !tutti_door.aware && tutti_door.node && comm != tutti_handles.no_comm &&
+           tutti_next.MPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS && !inter;
+}
+
+enum tutti_whose tutti_ranks_asked(MPI_Comm comm, int **world, int *n)
+{
     *world = NULL;
-    if (tutti_inside || tutti_door.aware || !tutti_door.node || comm == tutti_handles.no_comm ||
-        tutti_next.MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter)
-        return TUTTI_OF_OTHERS;
-    return tutti_whose_ranks(comm, world, n);
+    return ranks_may_be_asked(comm) ? tutti_whose_ranks(comm, world, n) : TUTTI_OF_OTHERS;
 }
 
 int tutti_ranks_ask(MPI_Comm comm)
 {
-    int n = 0, *world;
-    const enum tutti_whose whose = tutti_ranks_asked(comm, &world, &n);
-    free(world);
-    return whose != TUTTI_OF_OTHERS;
+    return ranks_may_be_asked(comm) && tutti_whose(comm) != TUTTI_OF_OTHERS;
 }
 
 static int creation_is_alone(const struct creation *creation)

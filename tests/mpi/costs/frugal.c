@@ -1,6 +1,7 @@
-/* Calls on host memory, before the process has met a GPU, take no lock and no memory besides what the MPI itself does:
- * each call is made many times by its name and by the MPI's own address, and allocations and locks of this thread are
- * counted. The functions of libc that count are this program's: libraries find them first. */
+/* Calls on host memory, before the process has met a GPU, take no lock and no memory besides what the MPI itself does,
+ * but for new communicators, which take little: each call is made many times by its name and by the MPI's own address,
+ * and allocations and locks of this thread are counted. The functions of libc that count are this program's: libraries
+ * find them first. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -55,7 +56,10 @@ __attribute__((visibility("default"))) int pthread_mutex_lock(pthread_mutex_t *l
     EACH(Mprobe)                                                                                                       \
     EACH(Recv)                                                                                                         \
     EACH(Mrecv)                                                                                                        \
-    EACH(Iprobe) EACH(Sendrecv) EACH(Iallreduce) EACH(Allreduce) EACH(Bcast) EACH(Barrier) EACH(Put) EACH(Win_flush)
+    EACH(Iprobe)                                                                                                       \
+    EACH(Sendrecv)                                                                                                     \
+    EACH(Iallreduce) EACH(Allreduce) EACH(Bcast) EACH(Barrier) EACH(Put) EACH(Win_flush) EACH(Comm_dup)                \
+        EACH(Comm_free) EACH(File_open) EACH(File_close)
 static struct calls {
 #define EACH(name) __typeof__(&MPI_##name) name;
     CALLS(EACH)
@@ -157,21 +161,50 @@ static void frugal_put(const struct calls *mpi)
     mpi->Win_flush(kit_rank, win);
 }
 
+static void frugal_comm(const struct calls *mpi)
+{
+    MPI_Comm comm;
+    mpi->Comm_dup(MPI_COMM_WORLD, &comm);
+    mpi->Barrier(comm);
+    mpi->Allreduce(in, out, 1, MPI_INT, MPI_SUM, comm);
+    mpi->Comm_free(&comm);
+}
+
+static void frugal_file(const struct calls *mpi)
+{
+    MPI_File file;
+    CHECK(mpi->File_open(MPI_COMM_WORLD, "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL, &file) == MPI_SUCCESS, "no file");
+    mpi->File_close(&file);
+}
+
+/* MPICH's ROMIO calls the MPI by its public names: calls that begin at the MPI's own address reach the library there,
+ * and take more than those that begin in the library. */
+#ifdef MPICH_VERSION
+enum { OF_FILE = -1 };
+#else
+enum { OF_FILE = 0 };
+#endif
+enum { OF_COMM = 4, LOCKS_OF_COMM = 30, LOCKS_OF_FILE = 4 };
+
+/* allocations, locks: of the library in each call. */
 static const struct {
     const char *name;
     void (*make)(const struct calls *mpi);
+    int allocations, locks;
 } rows[] = {
-    {"MPI_Send_init", frugal_send_init},
-    {"MPI_Recv_init", frugal_recv_init},
-    {"MPI_Startall", frugal_startall},
-    {"MPI_Isend", frugal_isend},
-    {"MPI_Isend of 1 KiB", frugal_isend_1k},
-    {"MPI_Sendrecv", frugal_sendrecv},
-    {"MPI_Probe", frugal_probe},
-    {"MPI_Mprobe", frugal_mprobe},
-    {"MPI_Iallreduce", frugal_iallreduce},
-    {"MPI_Allreduce", frugal_collectives},
-    {"MPI_Put", frugal_put},
+    {"MPI_Send_init", frugal_send_init, 0, 0},
+    {"MPI_Recv_init", frugal_recv_init, 0, 0},
+    {"MPI_Startall", frugal_startall, 0, 0},
+    {"MPI_Isend", frugal_isend, 0, 0},
+    {"MPI_Isend of 1 KiB", frugal_isend_1k, 0, 0},
+    {"MPI_Sendrecv", frugal_sendrecv, 0, 0},
+    {"MPI_Probe", frugal_probe, 0, 0},
+    {"MPI_Mprobe", frugal_mprobe, 0, 0},
+    {"MPI_Iallreduce", frugal_iallreduce, 0, 0},
+    {"MPI_Allreduce", frugal_collectives, 0, 0},
+    {"MPI_Put", frugal_put, 0, 0},
+    {"MPI_Comm_dup", frugal_comm, OF_COMM, LOCKS_OF_COMM},
+    {"MPI_File_open", frugal_file, OF_FILE, LOCKS_OF_FILE},
 };
 
 /* Of many calls: allocations and locks. */
@@ -202,10 +235,10 @@ int main(int argc, char **argv)
         long with[2], without[2];
         frugal_count(rows[i].make, &own, without);
         frugal_count(rows[i].make, &named, with);
-        CHECK(with[0] < without[0] + TIMES, "%s: %ld allocations in %d calls, %ld of the MPI itself", rows[i].name,
-              with[0], TIMES, without[0]);
-        CHECK(with[1] < without[1] + TIMES, "%s: %ld locks in %d calls, %ld of the MPI itself", rows[i].name, with[1],
-              TIMES, without[1]);
+        CHECK(with[0] < without[0] + (rows[i].allocations + 1) * TIMES,
+              "%s: %ld allocations in %d calls, %ld of the MPI itself", rows[i].name, with[0], TIMES, without[0]);
+        CHECK(with[1] < without[1] + (rows[i].locks + 1) * TIMES, "%s: %ld locks in %d calls, %ld of the MPI itself",
+              rows[i].name, with[1], TIMES, without[1]);
         if (check_setting("TUTTI_TEST_SHOW", 0))
             fprintf(stderr, "%-20s %ld %ld, without %ld %ld\n", rows[i].name, with[0], with[1], without[0], without[1]);
     }
