@@ -16,7 +16,7 @@
  * whether a context was reset, with which pinned memory goes, and the first two of a length make it.
  * EARLY_CALLS: a copy that begins before the way of its message is known, of up to EARLY_MOST bytes: it is begun and
  * ended by calls of their own, each with the context. */
-enum { ALLOCATIONS = 12, MESSAGES = 4, CALLS = 7, EARLY_CALLS = 5, EARLY_MOST = 16 << 10, NOT_PINNED = 32, TAG = 3 };
+enum { ALLOCATIONS = 12, MESSAGES = 4, CALLS = 7, EARLY_CALLS = 5, EARLY_MOST = 64 << 10, NOT_PINNED = 32, TAG = 3 };
 
 /* What the memory is, is asked by the call that makes the request, and once by each start: by the sender then, by the
  * receiver when the message has arrived. */

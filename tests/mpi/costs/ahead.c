@@ -12,7 +12,17 @@
 
 #include "kit.h"
 
-enum { BYTES = 4000, LONGER = 16000, LONG = 20000, TAG = 6, FIRST = 60, NEW = 15, AT_ONCE = 5, MOST = 3000 };
+enum {
+    BYTES = 4000,
+    LONGER = 16000,
+    BLOCKING = 20000,
+    LONG = 70000,
+    TAG = 6,
+    FIRST = 60,
+    NEW = 15,
+    AT_ONCE = 5,
+    MOST = 3000
+};
 static char data[LONG], none[LONG];
 static int number;
 
@@ -182,6 +192,20 @@ static void starts(void)
           AT_ONCE);
 }
 
+/* Longer ones are copied early by blocking calls alone, once one has been staged. */
+static void longer_ones(void)
+{
+    of_new(BLOCKING, MPI_Send);
+    for (int i = 0; i < NEW; i++) {
+        const long n = of_new(BLOCKING, i % 3 == 0   ? MPI_Send
+                                        : i % 3 == 1 ? isend
+                                                     : send_init),
+                   both = exchange(BLOCKING);
+        CHECK(n == (kit_rank == 0 && i % 3 == 0) && (both == 1 || i == 0), "%ld and %ld longer copies begin early", n,
+              both);
+    }
+}
+
 /* The allocation that was made first is used last. */
 static void in_any_order(void)
 {
@@ -282,7 +306,7 @@ static void beside_packed(void)
     long in_vain = 0;
     for (int i = 0; i < MOST && in_a_row < 8; i++) {
         const uint64_t before = kit_counted("MPI_Sendrecv", "packed for the receiver");
-        exchange(LONG);
+        exchange(BLOCKING);
         int here = kit_counted("MPI_Sendrecv", "packed for the receiver") > before, all = 0;
         MPI_Allreduce(&here, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
         in_a_row = all ? in_a_row + 1 : 0;
@@ -323,6 +347,7 @@ int main(int argc, char **argv)
         open_at_once(0);
         open_at_once(1);
         starts();
+        longer_ones();
         in_any_order();
         other_ways();
         first_ones();
