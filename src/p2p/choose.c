@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "p2p/p2p.h"
+#include "progress/engine.h"
 
 /* Copies by hand and a message of the MPI take 0.2 ns a byte (H200, 256 MiB), and pinned memory that is taken for them
  * 1.5 ns. */
@@ -37,6 +38,18 @@ int tutti_p2p_reaches(struct tutti_p2p_worker *worker, int peer, int gpu, uint64
     }
 }
 
+struct awaited {
+    const struct tutti_endpoint *endpoint;
+    int peer;
+    uint64_t until; /* ns of the clock */
+};
+
+static int is_open_or_late(void *with)
+{
+    const struct awaited *awaited = with;
+    return tutti_endpoint_is_open(awaited->endpoint, awaited->peer) || tutti_now_ns() >= awaited->until;
+}
+
 /* The receiver may be about to pass its first memory of a GPU: sender and receiver often meet theirs in one call. One
  * that never passes any is waited for once. */
 static void choose_await(struct tutti_p2p_worker *worker, int peer, uint64_t bytes)
@@ -45,9 +58,8 @@ static void choose_await(struct tutti_p2p_worker *worker, int peer, uint64_t byt
     if (bytes < AWAITED_BYTES || tutti_endpoint_is_open(worker->endpoint, peer) || !bit ||
         atomic_fetch_or_explicit(&worker->awaited, bit, memory_order_relaxed) & bit)
         return;
-    for (const uint64_t end = tutti_now_ns() + bytes / AWAITED_PART;
-         tutti_now_ns() < end && !tutti_endpoint_is_open(worker->endpoint, peer);)
-        tutti_pause();
+    struct awaited awaited = {worker->endpoint, peer, tutti_now_ns() + bytes / AWAITED_PART};
+    (void)tutti_progress_wait(&(const struct tutti_wait){.done = is_open_or_late, .with = &awaited});
 }
 
 int tutti_p2p_row_reaches(struct tutti_p2p_worker *worker, const struct tutti_protocol_row *first, int peer, int gpu,

@@ -9,14 +9,14 @@
 #include "support/check.h"
 #include "tutti/tutti.h"
 
-/* CALLS: cuPointerGetAttributes; cuCtxGetId twice (was a context reset?); cuCtxGetCurrent; cuCtxPushCurrent and
+/* CALLS: cuPointerGetAttributes; cuCtxGetId (was a context reset?); cuCtxGetCurrent; cuCtxPushCurrent and
  * cuCtxPopCurrent, since the test has no current context; cuStreamIsCapturing; cuMemcpy. After some receives
  * cuMemcpyAsync and cuStreamSynchronize (which the pretended driver counts twice) of a stream of the library, made
  * once, stand in place of the last two. The first stages use memory that is not pinned; later ones may look once more
  * whether a context was reset, with which pinned memory goes, and the first two of a length make it.
  * EARLY_CALLS: a copy that begins before the way of its message is known, of up to EARLY_MOST bytes: it is begun and
  * ended by calls of their own, each with the context. */
-enum { ALLOCATIONS = 12, MESSAGES = 4, CALLS = 8, EARLY_CALLS = 6, EARLY_MOST = 16 << 10, NOT_PINNED = 32, TAG = 3 };
+enum { ALLOCATIONS = 12, MESSAGES = 4, CALLS = 7, EARLY_CALLS = 5, EARLY_MOST = 64 << 10, NOT_PINNED = 32, TAG = 3 };
 
 /* What the memory is, is asked by the call that makes the request, and once by each start: by the sender then, by the
  * receiver when the message has arrived. */

@@ -196,10 +196,9 @@ static int gpu_choose(int gpu, int make, struct tutti_cuda_context **out)
     return status;
 }
 
-int tutti_cuda_enter_context(struct tutti_cuda_context *context, struct tutti_cuda_scope *scope)
+/* The context is alive, so far as is known. */
+static int enter_alive(struct tutti_cuda_context *context, struct tutti_cuda_scope *scope)
 {
-    if (!tutti_cuda_ready() || !context_alive(context))
-        return TUTTI_ERR_DEVICE;
     scope->context = context;
     scope->pushed = 0;
     if (current_context() == context->handle)
@@ -209,6 +208,25 @@ int tutti_cuda_enter_context(struct tutti_cuda_context *context, struct tutti_cu
         return tutti_cuda_check(result, "entering the context", context);
     scope->pushed = 1;
     return TUTTI_OK;
+}
+
+int tutti_cuda_enter_context(struct tutti_cuda_context *context, struct tutti_cuda_scope *scope)
+{
+    return tutti_cuda_ready() && context_alive(context) ? enter_alive(context, scope) : TUTTI_ERR_DEVICE;
+}
+
+int tutti_cuda_enter_seen(struct tutti_cuda_context *context, struct tutti_cuda_scope *scope)
+{
+    return tutti_cuda_ready() && !atomic_load_explicit(&context->gone, memory_order_acquire)
+               ? enter_alive(context, scope)
+               : TUTTI_ERR_DEVICE;
+}
+
+int tutti_cuda_enter_found(int gpu, struct tutti_cuda_scope *scope)
+{
+    struct tutti_cuda_context *const context =
+        gpu >= 0 && gpu < TUTTI_CUDA_GPUS ? atomic_load_explicit(&chosen[gpu], memory_order_acquire) : NULL;
+    return context && tutti_cuda_enter_seen(context, scope) == TUTTI_OK ? TUTTI_OK : tutti_cuda_enter(gpu, 1, scope);
 }
 
 int tutti_cuda_enter(int gpu, int make, struct tutti_cuda_scope *scope)

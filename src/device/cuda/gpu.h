@@ -49,6 +49,10 @@ struct tutti_cuda_scope {
 int tutti_cuda_enter(int gpu, int make, struct tutti_cuda_scope *scope);
 /* Enters this very context; TUTTI_ERR_DEVICE, without a report, where it has gone. */
 int tutti_cuda_enter_context(struct tutti_cuda_context *context, struct tutti_cuda_scope *scope);
+/* The same two for a call that has just found memory there with tutti_cuda_classify(), or has entered it before: the
+ * driver is not asked once more whether the context was reset. */
+int tutti_cuda_enter_found(int gpu, struct tutti_cuda_scope *scope);
+int tutti_cuda_enter_seen(struct tutti_cuda_context *context, struct tutti_cuda_scope *scope);
 void tutti_cuda_leave(struct tutti_cuda_scope *scope);
 
 /* 1 if `gpu` has a context that has not been seen to be gone: one load. */

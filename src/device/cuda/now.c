@@ -64,31 +64,37 @@ static int has_own(struct tutti_cuda_context *context)
 }
 
 /* wait: the driver may return before the last byte is there. in: into memory of the GPU, in no order with the
- * program's streams. */
-static int copy_on(int gpu, int in, void *to, const void *from, size_t bytes, int wait)
+ * program's streams. Leaves the scope, which has been entered. */
+static int copy_and_leave(struct tutti_cuda_scope *scope, int in, void *to, const void *from, size_t bytes, int wait)
 {
-    struct tutti_cuda_scope scope;
-    int status = tutti_cuda_enter(gpu, 1, &scope);
-    if (status != TUTTI_OK)
-        return status;
+    int status;
     CUstreamCaptureMode mode = tutti_cuda_relax();
     CUresult result = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-    if (!in || !has_own(scope.context))
+    if (!in || !has_own(scope->context))
         result = in_default((CUdeviceptr)to, (CUdeviceptr)from, bytes,
-                            wait && !atomic_load_explicit(&scope.context->complete, memory_order_relaxed));
+                            wait && !atomic_load_explicit(&scope->context->complete, memory_order_relaxed));
     if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
-        status = in_own((CUdeviceptr)to, (CUdeviceptr)from, bytes, scope.context);
+        status = in_own((CUdeviceptr)to, (CUdeviceptr)from, bytes, scope->context);
     else
-        status = tutti_cuda_check(result, "copying", scope.context);
+        status = tutti_cuda_check(result, "copying", scope->context);
     tutti_cuda_unrelax(mode);
-    tutti_cuda_leave(&scope);
+    tutti_cuda_leave(scope);
     return status;
+}
+
+static int copy_found(int gpu, int in, void *to, const void *from, size_t bytes, int wait)
+{
+    struct tutti_cuda_scope scope;
+    if (!bytes)
+        return TUTTI_OK;
+    const int status = tutti_cuda_enter_found(gpu >= 0 ? gpu : tutti_cuda_any(), &scope);
+    return status == TUTTI_OK ? copy_and_leave(&scope, in, to, from, bytes, wait) : status;
 }
 
 /* Copies between device memory and pinned memory are complete when the driver returns, in both directions. */
 int tutti_cuda_copy_pinned(int gpu, int in, void *to, const void *from, size_t bytes)
 {
-    return bytes ? copy_on(gpu >= 0 ? gpu : tutti_cuda_any(), in, to, from, bytes, 0) : TUTTI_OK;
+    return copy_found(gpu, in, to, from, bytes, 0);
 }
 
 /* In the default stream, as a plain copy. */
@@ -96,8 +102,7 @@ int tutti_cuda_copy_begin(int gpu, void *to, const void *from, size_t bytes, str
 {
     struct tutti_cuda_scope scope;
     CUstreamCaptureStatus unused;
-    int status = tutti_cuda_enter(gpu, 0, &scope);
-    if (status != TUTTI_OK)
+    if (tutti_cuda_enter_found(gpu, &scope) != TUTTI_OK)
         return TUTTI_ERR_UNAVAILABLE;
     const CUstreamCaptureMode mode = tutti_cuda_relax();
     CUresult result = tutti_cuda.StreamIsCapturing(CU_STREAM_LEGACY, &unused);
@@ -112,7 +117,7 @@ int tutti_cuda_copy_begin(int gpu, void *to, const void *from, size_t bytes, str
 int tutti_cuda_copy_end(struct tutti_copying *copying)
 {
     struct tutti_cuda_scope scope;
-    int status = tutti_cuda_enter_context(copying->context, &scope);
+    int status = tutti_cuda_enter_seen(copying->context, &scope);
     if (status != TUTTI_OK)
         return status;
     const CUstreamCaptureMode mode = tutti_cuda_relax();
@@ -125,11 +130,12 @@ int tutti_cuda_copy_end(struct tutti_copying *copying)
 /* Copies from device memory are. Copies into it are where the driver makes synchronous copies complete (complete.c). */
 int tutti_cuda_copy_ordinary(int gpu, int in, void *to, const void *from, size_t bytes)
 {
-    return bytes ? copy_on(gpu >= 0 ? gpu : tutti_cuda_any(), in, to, from, bytes, 1) : TUTTI_OK;
+    return copy_found(gpu, in, to, from, bytes, 1);
 }
 
 int tutti_cuda_copy_now(void *to, const void *from, size_t bytes)
 {
+    struct tutti_cuda_scope scope;
     struct tutti_memory into, out_of;
     if (!bytes)
         return TUTTI_OK;
@@ -143,5 +149,6 @@ int tutti_cuda_copy_now(void *to, const void *from, size_t bytes)
     const int is_there = into.kind == TUTTI_MEMORY_HOST ||
                          (into.kind == TUTTI_MEMORY_DEVICE && out_of.kind == TUTTI_MEMORY_PINNED) ||
                          (into.kind == TUTTI_MEMORY_PINNED && out_of.kind == TUTTI_MEMORY_DEVICE);
-    return copy_on(gpu, 0, to, from, bytes, !is_there);
+    const int status = tutti_cuda_enter(gpu, 1, &scope);
+    return status == TUTTI_OK ? copy_and_leave(&scope, 0, to, from, bytes, !is_there) : status;
 }

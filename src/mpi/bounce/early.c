@@ -5,10 +5,8 @@
 #include "core/counters.h"
 #include "core/lives.h"
 #include "mpi/type/datatypes.h"
-#include "team/endpoint.h"
 
 enum {
-    EARLY_MOST = TUTTI_ENDPOINT_FIRST_BYTES,
     RECENT = 64, /* allocations before the newest one of which is known whether messages have named them */
     STAGED = 4   /* allocations whose last message was staged */
 };
@@ -23,7 +21,8 @@ static struct {
     uint64_t newest, named;
     uint64_t staged[STAGED];
     unsigned next;
-    int packs; /* 1: a second message was packed after a first one that was staged */
+    int packs;  /* 1: a second message was packed after a first one that was staged */
+    int longer; /* 1: the last one of more than TUTTI_EARLY_MOVED bytes was staged */
 } early_state;
 
 static int early_take(void)
@@ -71,21 +70,23 @@ static size_t early_size(MPI_Datatype type)
     return layout && tutti_layout_is_bytes(layout) ? (size_t)layout->size : 0;
 }
 
-void tutti_early_try(struct tutti_early *early, const void *buffer, MPI_Count count, MPI_Datatype type,
+void tutti_early_try(struct tutti_early *early, const void *buffer, MPI_Count count, MPI_Datatype type, size_t most,
                      const struct tutti_memory *memory)
 {
     const char *const from = buffer, *const base = memory->base;
-    if (count <= 0 || count > EARLY_MOST || memory->kind != TUTTI_MEMORY_DEVICE || !memory->id || from < base)
+    if (count <= 0 || count > TUTTI_EARLY_SENT || memory->kind != TUTTI_MEMORY_DEVICE || !memory->id || from < base)
         return;
     const size_t bytes = (size_t)count * early_size(type);
-    if (bytes == 0 || bytes > EARLY_MOST || from + bytes > base + memory->bytes || !early_take())
+    if (bytes == 0 || bytes > most || from + bytes > base + memory->bytes || !early_take())
         return;
     struct tutti_bounce *const to = atomic_load_explicit(&tutti_early_memory, memory_order_relaxed);
-    if ((is_new(memory->id) || find_staged(memory->id)) && to && early_state.life == tutti_gpu_life(-1) &&
+    if ((is_new(memory->id) || find_staged(memory->id)) && to && (bytes <= TUTTI_EARLY_MOVED || early_state.longer) &&
+        early_state.life == tutti_gpu_life(-1) &&
         tutti_door.device->memory.copy_begin(memory->gpu, to->memory, buffer, bytes, &early->copying) == TUTTI_OK) {
         tutti_count("early copies", TUTTI_OUTCOME_LAUNCHED, "before the way of their message was known");
         early->state = TUTTI_EARLY_BEGUN;
         early->id = memory->id;
+        early->bytes = bytes;
         return;
     }
     early_give();
@@ -138,6 +139,7 @@ void tutti_early_end(struct tutti_early *early)
     if (early->state == TUTTI_EARLY_BEGUN) { /* for nothing: its messages go another way now */
         uint64_t *const at = find_staged(early->id);
         early_state.packs = 1;
+        early_state.longer &= early->bytes <= TUTTI_EARLY_MOVED;
         if (at)
             *at = 0;
         tutti_door.device->memory.copy_end(&early->copying);
@@ -153,7 +155,7 @@ static void take_memory(void)
     if (old && early_state.life == tutti_gpu_life(-1))
         return;
     tutti_bounce_give(old);
-    struct tutti_bounce *const made = tutti_bounce_take(&tutti_bounce_pinned, -1, EARLY_MOST);
+    struct tutti_bounce *const made = tutti_bounce_take(&tutti_bounce_pinned, -1, TUTTI_EARLY_SENT);
     early_state.life = tutti_gpu_life(-1);
     atomic_store_explicit(&tutti_early_memory, made, memory_order_relaxed);
 }
@@ -166,6 +168,7 @@ void tutti_early_learn(const struct tutti_early *early, const struct tutti_stage
         return;
     /* Longer ones may be packed from the second message on. */
     const int next = !mine || !early_state.packs || stage->bytes <= TUTTI_ENDPOINT_SHORT_BYTES;
+    early_state.longer |= stage->bytes > TUTTI_EARLY_MOVED && stage->bytes <= TUTTI_EARLY_SENT;
     if (there->memory.id && next && !find_staged(there->memory.id))
         early_state.staged[early_state.next++ % STAGED] = there->memory.id;
     if (mine)
@@ -184,6 +187,6 @@ void tutti_early_close(void)
     tutti_bounce_give(memory);
     memset(early_state.staged, 0, sizeof early_state.staged);
     early_state.newest = early_state.named = 0;
-    early_state.packs = 0;
+    early_state.packs = early_state.longer = 0;
     early_give();
 }

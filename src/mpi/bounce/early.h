@@ -8,27 +8,34 @@
 
 #include "bounce/bounce.h"
 #include "mpi/bounce/stage.h"
+#include "team/endpoint.h"
 
 enum tutti_early_state { TUTTI_EARLY_NONE, TUTTI_EARLY_BEGUN, TUTTI_EARLY_DONE };
 
 struct tutti_early {
     enum tutti_early_state state; /* not NONE: the memory of early copies is this call's */
     uint64_t id;                  /* of the allocation */
+    size_t bytes;
     struct tutti_copying copying;
 };
 
 /* Where early copies go. NULL: no copy begins early. */
 extern _Atomic(struct tutti_bounce *) tutti_early_memory;
 
-void tutti_early_try(struct tutti_early *early, const void *buffer, MPI_Count count, MPI_Datatype type,
+/* Bytes that are copied early at most: of a call that sends from the memory of early copies, and of one that moves them
+ * from there once more. Where messages of more than TUTTI_EARLY_MOVED bytes are packed, none of these is. */
+enum { TUTTI_EARLY_SENT = 64 << 10, TUTTI_EARLY_MOVED = TUTTI_ENDPOINT_FIRST_BYTES };
+
+void tutti_early_try(struct tutti_early *early, const void *buffer, MPI_Count count, MPI_Datatype type, size_t most,
                      const struct tutti_memory *memory);
-/* A call is about to send these elements: begins to copy them if they are likely to be staged. */
+/* A call is about to send these elements: begins to copy them if they are likely to be staged, and `most` bytes or
+ * fewer. */
 static inline void tutti_early_begin(struct tutti_early *early, const void *buffer, MPI_Count count, MPI_Datatype type,
-                                     const struct tutti_there *there)
+                                     size_t most, const struct tutti_there *there)
 {
     early->state = TUTTI_EARLY_NONE;
     if (unlikely(there->staged && atomic_load_explicit(&tutti_early_memory, memory_order_relaxed)))
-        tutti_early_try(early, buffer, count, type, &there->memory);
+        tutti_early_try(early, buffer, count, type, most, &there->memory);
 }
 /* The message is staged. Opens the stage of a send: on the memory of the early copy, whose bytes are there after
  * tutti_early_await(), or in the usual way. A status of Tutti. */

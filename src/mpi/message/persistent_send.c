@@ -2,7 +2,7 @@
 #include <limits.h>
 
 #include "core/log.h"
-#include "mpi/bounce/stage.h"
+#include "mpi/bounce/early.h"
 #include "mpi/message/counted.h"
 #include "mpi/message/requests.h"
 #include "mpi/message/rndv.h"
@@ -31,12 +31,14 @@ static void drop_type(struct persistent_send *send)
 }
 
 /* A staged message, polled like a rendezvous. NULL: *code is the reason. */
-static struct tutti_send_request *send_staged(struct persistent_send *send, const struct tutti_memory *memory,
-                                              int *code)
+static struct tutti_send_request *send_staged(struct persistent_send *send, const struct tutti_there *there,
+                                              struct tutti_early *early, int *code)
 {
     const struct tutti_message *m = &send->message;
     struct tutti_send_request *sent = tutti_send_new(m);
-    int status = sent ? tutti_stage_in_from(&send->stage, memory) : TUTTI_ERR_MEMORY;
+    int status = !sent                              ? TUTTI_ERR_MEMORY
+                 : early->state == TUTTI_EARLY_NONE ? tutti_stage_in_from(&send->stage, &there->memory)
+                                                    : tutti_early_fill(early, &send->stage);
     if (status != TUTTI_OK) {
         if (sent)
             tutti_send_destroy(sent);
@@ -56,7 +58,10 @@ static struct tutti_send_request *send_staged(struct persistent_send *send, cons
         tutti_send_destroy(sent);
         return NULL;
     }
-    tutti_count_send(m->name, &send->stage, tutti_why_take(TUTTI_REASON_CALL));
+    const enum tutti_reason reason = tutti_why_take(TUTTI_REASON_CALL);
+    tutti_count_send(m->name, &send->stage, reason);
+    if (reason == TUTTI_REASON_UNMAPPED)
+        tutti_early_learn(early, &send->stage, there);
     return sent;
 }
 
@@ -68,11 +73,15 @@ static int persistent_start(struct tutti_request *entry, MPI_Request *request)
         tutti_error("%s: MPI_Start of a request that is active", send->message.name);
         return tutti_fail_comm(send->message.comm, MPI_ERR_REQUEST);
     }
-    struct tutti_memory memory;
-    tutti_door.device->memory.classify(send->message.buffer, &memory);
-    struct tutti_send_request *sent = tutti_send_begin(&send->message, &memory, 0, &code);
+    const struct tutti_message *const m = &send->message;
+    struct tutti_there there = {.staged = send->stage.staged};
+    struct tutti_early early;
+    tutti_door.device->memory.classify(m->buffer, &there.memory);
+    tutti_early_begin(&early, m->buffer, m->count, m->type, TUTTI_EARLY_MOVED, &there);
+    struct tutti_send_request *sent = tutti_send_begin(m, &there.memory, 0, &code);
     if (!sent && code == MPI_SUCCESS)
-        sent = send_staged(send, &memory, &code);
+        sent = send_staged(send, &there, &early, &code);
+    tutti_early_end(&early);
     if (!sent)
         return code;
     {

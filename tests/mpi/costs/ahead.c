@@ -1,8 +1,8 @@
 /* Copies that begin before the call knows which way its message goes: the first message of an allocation. The host
  * device makes such a copy at its end, so a call that does not wait for it sends other bytes.
  *
- * Each allocation's first message is copied so, and the next one if the one before was staged: by blocking and
- * nonblocking sends, of predefined types. Requests that are open at once have their own bytes.
+ * Each allocation's first message is copied so, and the next one if the one before was staged: by blocking,
+ * nonblocking and persistent sends, of predefined types. Requests that are open at once have their own bytes.
  * Messages that go another way arrive whole too, and the next ones are copied early again. After a call that the MPI
  * has refused the memory is left to the MPI. Argument `nonblocking`: the program sends in no other way. Argument
  * `packed`: the receiver has mapped the scratch, so that longer messages are packed. Needs TUTTI_STATS=1. */
@@ -12,7 +12,17 @@
 
 #include "kit.h"
 
-enum { BYTES = 4000, LONGER = 16000, LONG = 20000, TAG = 6, FIRST = 60, NEW = 15, AT_ONCE = 5, MOST = 3000 };
+enum {
+    BYTES = 4000,
+    LONGER = 16000,
+    BLOCKING = 20000,
+    LONG = 70000,
+    TAG = 6,
+    FIRST = 60,
+    NEW = 15,
+    AT_ONCE = 5,
+    MOST = 3000
+};
 static char data[LONG], none[LONG];
 static int number;
 
@@ -51,6 +61,22 @@ static int issend(const void *from, int n, MPI_Datatype type, int to, int tag, M
     MPI_Request request;
     const int error = MPI_Issend(from, n, type, to, tag, comm, &request);
     return error == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : error;
+}
+
+/* By a persistent request, which may have been started before. */
+static int started(MPI_Request *request)
+{
+    const int error = MPI_Start(request);
+    return error == MPI_SUCCESS ? MPI_Wait(request, MPI_STATUS_IGNORE) : error;
+}
+
+static int send_init(const void *from, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm)
+{
+    MPI_Request request;
+    int error = MPI_Send_init(from, n, type, to, tag, comm, &request);
+    error = error == MPI_SUCCESS ? started(&request) : error;
+    MPI_Request_free(&request);
+    return error;
 }
 
 typedef int sender(const void *, int, MPI_Datatype, int, int, MPI_Comm);
@@ -98,7 +124,7 @@ static long of_new(int bytes, sender *send)
 
 static void first_ones(void)
 {
-    static sender *const senders[] = {MPI_Send, MPI_Ssend, isend, issend, MPI_Send};
+    static sender *const senders[] = {MPI_Send, MPI_Ssend, isend, issend, send_init};
     for (int i = 0; i < NEW; i++) {
         element = i % 3 == 0 ? MPI_CHAR : i % 3 == 1 ? MPI_CHARACTER : MPI_BYTE; /* the second one is not reduced */
         const long n = of_new(i % 2 ? BYTES : LONGER, senders[i % 5]), both = exchange(i % 2 ? LONGER : 8);
@@ -108,7 +134,7 @@ static void first_ones(void)
 }
 
 /* Several first messages before the receiver takes one of them. */
-static void open_at_once(void)
+static void open_at_once(int persistent)
 {
     struct kit_buffer buffer[AT_ONCE];
     MPI_Request request[AT_ONCE];
@@ -116,9 +142,12 @@ static void open_at_once(void)
     for (int i = 0; i < AT_ONCE; i++) {
         contents();
         kit_open(&buffer[i], KIT_DEVICE, LONG);
-        if (kit_rank == 0)
-            MPI_Isend(kit_put(&buffer[i], 0, data, LONGER), LONGER, i % 2 ? MPI_CHARACTER : MPI_BYTE, 1, TAG,
-                      MPI_COMM_WORLD, &request[i]);
+        if (kit_rank == 1)
+            continue;
+        (persistent ? MPI_Send_init : MPI_Isend)(kit_put(&buffer[i], 0, data, LONGER), LONGER,
+                                                 i % 2 ? MPI_CHARACTER : MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request[i]);
+        if (persistent)
+            MPI_Start(&request[i]);
     }
     MPI_Barrier(MPI_COMM_WORLD);
     number -= AT_ONCE;
@@ -131,8 +160,50 @@ static void open_at_once(void)
         CHECK(MPI_Waitall(AT_ONCE, request, MPI_STATUSES_IGNORE) == MPI_SUCCESS, "Waitall");
         CHECK(copied() == before + AT_ONCE, "%ld of %d copies begin early", copied() - before, AT_ONCE);
     }
-    for (int i = 0; i < AT_ONCE; i++)
+    for (int i = 0; i < AT_ONCE; i++) {
+        if (persistent && kit_rank == 0)
+            MPI_Request_free(&request[i]);
         kit_close(&buffer[i]);
+    }
+}
+
+/* Each start of a persistent send copies anew. */
+static void starts(void)
+{
+    struct kit_buffer buffer;
+    MPI_Request request = MPI_REQUEST_NULL;
+    const long before = copied();
+    kit_open(&buffer, KIT_DEVICE, LONG);
+    if (kit_rank == 0)
+        MPI_Send_init(kit_put(&buffer, 0, data, LONGER), LONGER, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request);
+    for (int i = 0; i < AT_ONCE; i++) {
+        contents();
+        if (kit_rank == 1) {
+            receive(LONGER);
+            continue;
+        }
+        kit_put(&buffer, 0, data, LONGER);
+        CHECK(started(&request) == MPI_SUCCESS, "start %d", i);
+    }
+    if (kit_rank == 0)
+        MPI_Request_free(&request);
+    kit_close(&buffer);
+    CHECK(copied() - before == (kit_rank ? 0 : AT_ONCE), "%ld of %d copies of starts begin early", copied() - before,
+          AT_ONCE);
+}
+
+/* Longer ones are copied early by blocking calls alone, once one has been staged. */
+static void longer_ones(void)
+{
+    of_new(BLOCKING, MPI_Send);
+    for (int i = 0; i < NEW; i++) {
+        const long n = of_new(BLOCKING, i % 3 == 0   ? MPI_Send
+                                        : i % 3 == 1 ? isend
+                                                     : send_init),
+                   both = exchange(BLOCKING);
+        CHECK(n == (kit_rank == 0 && i % 3 == 0) && (both == 1 || i == 0), "%ld and %ld longer copies begin early", n,
+              both);
+    }
 }
 
 /* The allocation that was made first is used last. */
@@ -235,7 +306,7 @@ static void beside_packed(void)
     long in_vain = 0;
     for (int i = 0; i < MOST && in_a_row < 8; i++) {
         const uint64_t before = kit_counted("MPI_Sendrecv", "packed for the receiver");
-        exchange(LONG);
+        exchange(BLOCKING);
         int here = kit_counted("MPI_Sendrecv", "packed for the receiver") > before, all = 0;
         MPI_Allreduce(&here, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
         in_a_row = all ? in_a_row + 1 : 0;
@@ -268,12 +339,15 @@ int main(int argc, char **argv)
         of_new(8, nonblocking ? isend : MPI_Send);
     }
     if (nonblocking)
-        open_at_once();
+        open_at_once(0);
     else if (argc > 1 && strcmp(argv[1], "packed") == 0) {
         beside_packed();
     } else {
         first_ones();
-        open_at_once();
+        open_at_once(0);
+        open_at_once(1);
+        starts();
+        longer_ones();
         in_any_order();
         other_ways();
         first_ones();
