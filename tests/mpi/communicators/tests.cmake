@@ -33,7 +33,7 @@ foreach(mpi IN LISTS builders)
     string(TOUPPER ${TUTTI_MPI_${mpi}_FAMILY} family)
     target_sources(mpi-hierarchy.${mpi} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/messages.c
       ${PROJECT_SOURCE_DIR}/src/mpi/comm/transfers.c ${PROJECT_SOURCE_DIR}/src/mpi/comm/members.c
-      ${PROJECT_SOURCE_DIR}/src/mpi/comm/hierarchy.c)
+      ${PROJECT_SOURCE_DIR}/src/mpi/comm/hierarchy.c ${PROJECT_SOURCE_DIR}/src/mpi/comm/identity.c)
     target_compile_definitions(mpi-hierarchy.${mpi} PRIVATE TUTTI_FRONT_${family} TUTTI_MPI_HEADER=<mpi.h> OMPI_SKIP_MPICXX
                                                             MPICH_SKIP_MPICXX)
   endif()
