@@ -1,6 +1,7 @@
 /* Runs a test with 1 and 4 forked processes (with 2 and 3 under MPIs) as PEs, or as many as the arguments say. */
 #include <stdio.h>
 
+#include "progress/engine.h"
 #include "shmem/copy_queue.h"
 #include "shmem/here.h"
 #include "shmem/kit.h"
@@ -22,6 +23,14 @@ int shmem_open_operations(tshmem_ctx_t ctx)
     return (int)(atomic_load(&later->issued) - atomic_load(&later->settled));
 }
 
+static struct tutti_node *node_here;
+
+/* As the door does for waits of programs: a PE that has crashed ends those of the others. */
+static int dead_process(void)
+{
+    return node_here ? tutti_node_dead(node_here) : 0;
+}
+
 static int rank_main(struct tutti_transport *transport, void *arg)
 {
     struct tutti_node *node = NULL;
@@ -29,6 +38,8 @@ static int rank_main(struct tutti_transport *transport, void *arg)
     check_rank(transport->rank);
     if (!CHECK(tutti_node_open(transport, &node) == 0, "node"))
         return 1;
+    node_here = node;
+    tutti_progress_watch(dead_process);
     if (CHECK(tutti_shmem_open(transport, node, NULL) == 0, "the address space opens")) {
         CHECK(tshmem_my_pe() == transport->rank && tshmem_n_pes() == transport->size, "PE %d of %d", tshmem_my_pe(),
               tshmem_n_pes());
@@ -39,6 +50,7 @@ static int rank_main(struct tutti_transport *transport, void *arg)
         CHECK(tshmem_finalize() == 0, "finalize");
         CHECK(tshmem_my_pe() == -1 && tshmem_n_pes() == 0, "nothing is left of it");
     }
+    node_here = NULL;
     tutti_node_close(node);
     CHECK(check_done() > 0, "nothing was checked");
     return check_failed() != 0;

@@ -434,6 +434,8 @@ int tutti_forks_run(int ranks, tutti_rank_main *rank_main, void *arg, int ended[
         int how = got < 0 ? -1 : WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
         if (ended)
             ended[r] = how;
+        else if (how < 0)
+            fprintf(stderr, "rank %d ended by signal %d\n", r, -how);
         all = all ? all : how;
     }
     free(pids);
