@@ -174,7 +174,7 @@ static void test_rules_of_ranks(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_told),          cmocka_unit_test(test_ready),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ready),         cmocka_unit_test(test_told),
                                        cmocka_unit_test(test_seen),          cmocka_unit_test(test_lines),
                                        cmocka_unit_test(test_reach),         cmocka_unit_test(test_rules),
                                        cmocka_unit_test(test_rules_of_ranks)};
