@@ -105,7 +105,8 @@ static int driver_says(const unsigned char one[16], const unsigned char other[16
     int all, some, of_a, of_b;
     if (!device_of_uuid(one, &a) || !device_of_uuid(other, &b) ||
         tutti_cuda.DeviceGetP2PAttribute(&some, (CUdevice_P2PAttribute)ONLY_PARTIAL_ATOMICS, a, b) != CUDA_SUCCESS ||
-        tutti_cuda.DeviceGetP2PAttribute(&all, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, a, b) != CUDA_SUCCESS)
+        tutti_cuda.DeviceGetP2PAttribute(&all, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, a, b) != CUDA_SUCCESS ||
+        (all && some))
         return -1;
     for (int i = 0; i < 2; i++) {
         static const CUdevice_attribute parts[] = {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
@@ -115,7 +116,7 @@ static int driver_says(const unsigned char one[16], const unsigned char other[16
             return -1;
         all = all && of_a == of_b;
     }
-    return all && !some;
+    return all;
 }
 
 static int answer_is_of(const struct answer *answer, const unsigned char one[16], const unsigned char other[16])
