@@ -11,13 +11,11 @@
     static void body_##name(const struct tutti_flow_args *args, unsigned block, const struct tutti_c_pair *pair)
 #define TUTTI_FLOW_STEP(name) TUTTI_FLOW_STEP_(name)
 #define TUTTI_FLOW_STEP_(name)                                                                                         \
-    static inline int step_##name(const struct tutti_flow_args *args, unsigned block, uint64_t epoch, int segments,    \
+    static inline int step_##name(const struct tutti_flow_args *args, unsigned block, uint64_t epoch, int form,        \
                                   const struct tutti_flow_first *first, const struct tutti_c_pair *pair)
-#define TUTTI_FLOW_TAKE(name, call, block, epoch, segments, first)                                                     \
-    TUTTI_FLOW_TAKE_(name, call, block, epoch, segments, first)
-#define TUTTI_FLOW_TAKE_(name, call, block, epoch, segments, first)                                                    \
-    step_##name(call, block, epoch, segments, first, pair)
-#define TUTTI_FLOW_FIRST(packets, call, block) tutti_flow_first(call, packets, pair->size, block)
+#define TUTTI_FLOW_TAKE(name, call, block, epoch, form, first)  TUTTI_FLOW_TAKE_(name, call, block, epoch, form, first)
+#define TUTTI_FLOW_TAKE_(name, call, block, epoch, form, first) step_##name(call, block, epoch, form, first, pair)
+#define TUTTI_FLOW_FIRST(packets, call, block)                  tutti_flow_first(call, packets, pair->size, block)
 #define TUTTI_FLOW_PUSH(packets, first, epoch, leads)                                                                  \
     tutti_flow_push(args, packets, pair->size, (first)->part, epoch, leads)
 #define TUTTI_FLOW_PUSH_EACH(packets, spans, places, epoch)                                                            \

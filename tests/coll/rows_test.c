@@ -9,6 +9,7 @@
 
 #include "coll/algorithm.h"
 #include "coll/call/row.h"
+#include "coll/launch/flow.h"
 #include "coll/move/moves.h"
 
 static const struct {
@@ -117,6 +118,32 @@ static void one_stands_in(void **state)
     assert_null(tutti_algorithm_instead(&own, &barrier));
 }
 
+/* An allreduce of two GPUs by `pipeline` goes through the windows in one round as long as they hold it: 64 MiB on the
+ * 97 blocks and the channel of an H200. Longer ones have chunks of 192 KiB at most, three GPUs of 96. */
+static void pipeline_takes_one_round(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 97, MIB = 1 << 20 };
+    struct tutti_team team = {.size = 2, .gpus = 2, .blocks = BLOCKS, .channel_bytes = (size_t)336 * MIB};
+    const struct tutti_call call = {.collective = TUTTI_COLLECTIVE_ALLREDUCE, .type = TUTTI_TYPE_F32};
+    struct tutti_flow flow;
+    for (size_t mib = 9; mib <= 64; mib++) {
+        tutti_pipeline_shape(&team, &call, mib * MIB / 4, &flow);
+        assert_true(flow.chunk * flow.blocks >= flow.slice && flow.chunk * 4 <= flow.room);
+    }
+    for (size_t mib = 96; mib <= 1024; mib *= 2) {
+        tutti_pipeline_shape(&team, &call, mib * MIB / 4, &flow);
+        assert_true(flow.chunk * 4 <= 192 << 10 && flow.chunk * 4 > 128 << 10 && flow.chunk * 4 <= flow.room);
+    }
+    team.size = team.gpus = 3;
+    tutti_pipeline_shape(&team, &call, 64 * MIB / 4, &flow);
+    assert_true(flow.chunk * 4 <= 96 << 10 && flow.chunk * 4 <= flow.room);
+    team.size = team.gpus = 2; /* a small channel: what fits */
+    team.channel_bytes = 64 * MIB;
+    tutti_pipeline_shape(&team, &call, 64 * MIB / 4, &flow);
+    assert_true(flow.chunk * 4 <= flow.room && flow.room * 2 * flow.blocks <= 64 * MIB);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -124,6 +151,7 @@ int main(void)
         cmocka_unit_test(moves_are_as_listed),
         cmocka_unit_test(one_is_the_last_resort),
         cmocka_unit_test(one_stands_in),
+        cmocka_unit_test(pipeline_takes_one_round),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -137,8 +137,10 @@ foreach(row copies ll ll128 direct pipeline engines)
            ENV "TUTTI_RULES=bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by} neighbor:${by}")
 endforeach()
 foreach(order enqueue blocking)
-  gpu_test(moves-renewed-${order} mpi-enqueue_renewed ${gpu_ranks} ARGS ${order} ENV TUTTI_BLOCKS=8 TUTTI_STATS=1
-           "TUTTI_RULES=alltoall:*@direct bcast:*@split_direct,*@direct allreduce:*@mapped reduce:*@mapped reduce_scatter:*@mapped")
+  foreach(row mapped pipeline_direct)
+    gpu_test(moves-renewed-${order}-${row} mpi-enqueue_renewed ${gpu_ranks} ARGS ${order} ENV TUTTI_BLOCKS=8 TUTTI_STATS=1
+             "TUTTI_RULES=alltoall:*@direct bcast:*@split_direct,*@direct allreduce:*@${row} reduce:*@mapped reduce_scatter:*@mapped")
+  endforeach()
 endforeach()
 gpu_test(moves-shared mpi-types_collectives ${shared} ARGS 300 device)
 # A neighbour twice.

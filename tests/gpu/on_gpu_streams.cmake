@@ -26,9 +26,11 @@ foreach(ranks IN LISTS stream_ranks)
                  "TUTTI_RULES=bcast:*@engines gather:*@engines scatter:*@engines allgather:*@engines alltoall:*@engines")
   endforeach()
   foreach(part replay orders)
-    gpu_test(enqueue-${part}-mapped-${ranks} mpi-enqueue_graph ${ranks} ARGS ${part}
-             ENV CUDA_DEVICE_MAX_CONNECTIONS=32
-                 "TUTTI_RULES=allreduce:*@mapped reduce:*@mapped reduce_scatter:*@mapped bcast:*@split_direct,*@direct")
+    foreach(row mapped pipeline_direct)
+      gpu_test(enqueue-${part}-${row}-${ranks} mpi-enqueue_graph ${ranks} ARGS ${part}
+               ENV CUDA_DEVICE_MAX_CONNECTIONS=32
+                   "TUTTI_RULES=allreduce:*@${row} reduce:*@mapped reduce_scatter:*@mapped bcast:*@split_direct,*@direct")
+    endforeach()
   endforeach()
   gpu_test(enqueue-errors-${ranks} mpi-enqueue_errors ${ranks})
   # Over virtual nodes of one rank, and of two.

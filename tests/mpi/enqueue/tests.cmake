@@ -30,8 +30,14 @@ tutti_mpi_test(mpi-enqueue-types PROGRAM mpi-enqueue_move RANKS 3 RANKS_MPICH 2 
 tutti_mpi_test(mpi-enqueue-spared PROGRAM mpi-enqueue_move RANKS 3 RANKS_MPICH 2 ARGS spared TIMEOUT 45 ENV TUTTI_STATS=1)
 tutti_mpi_test(mpi-enqueue-forest PROGRAM mpi-enqueue_move RANKS 3 RANKS_MPICH 2 ARGS forest)
 foreach(order enqueue blocking)
-  tutti_mpi_test(mpi-enqueue-renewed-${order} PROGRAM mpi-enqueue_renewed RANKS 3 RANKS_MPICH 2 ARGS ${order} TIMEOUT 45
-                 ENV TUTTI_STATS=1 TUTTI_CHANNEL_MB=1 "TUTTI_RULES=alltoall:*@direct bcast:*@split_direct,*@direct allreduce:*@mapped reduce:*@mapped reduce_scatter:*@mapped")
+  foreach(row mapped pipeline_direct)
+    set(renewed ${order})
+    if(row STREQUAL pipeline_direct)
+      set(renewed ${order}-direct)
+    endif()
+    tutti_mpi_test(mpi-enqueue-renewed-${renewed} PROGRAM mpi-enqueue_renewed RANKS 3 RANKS_MPICH 2 ARGS ${order} TIMEOUT 45
+                   ENV TUTTI_STATS=1 TUTTI_CHANNEL_MB=1 "TUTTI_RULES=alltoall:*@direct bcast:*@split_direct,*@direct allreduce:*@${row} reduce:*@mapped reduce_scatter:*@mapped")
+  endforeach()
 endforeach()
 foreach(late 0 1)
   tutti_mpi_test(mpi-enqueue-scratch-${late} PROGRAM mpi-stream_scratch RANKS 2 ARGS ${late} TIMEOUT 30
