@@ -1,16 +1,18 @@
 #include "core/spares.h"
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <time.h>
 
-void tutti_spares_sleep(struct tutti_spares *spares)
-{
-    while (atomic_exchange_explicit(&spares->held, 2, memory_order_acquire) != 0)
-        syscall(SYS_futex, &spares->held, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
-}
+#include "core/clock.h"
 
-void tutti_spares_wake(struct tutti_spares *spares)
+enum { SPINS = 200, NAP_NS = 20000 };
+
+/* Naps, since the core may be needed by the thread that holds the lock. */
+void tutti_spares_wait(struct tutti_spares *spares)
 {
-    syscall(SYS_futex, &spares->held, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    for (unsigned n = 0; atomic_exchange_explicit(&spares->held, 1, memory_order_acquire) != 0; n++) {
+        for (unsigned spin = 0; spin < SPINS && atomic_load_explicit(&spares->held, memory_order_relaxed) != 0; spin++)
+            tutti_pause();
+        if (atomic_load_explicit(&spares->held, memory_order_relaxed) != 0)
+            nanosleep(&(const struct timespec){0, NAP_NS}, NULL);
+    }
 }

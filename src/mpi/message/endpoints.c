@@ -29,6 +29,7 @@ static struct peers {
     int n, *world; /* NULL: free */
 } table[COMMS];
 static unsigned next;
+static atomic_uint freed_comms = 1; /* how often a communicator was freed; never 0 */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The message of a request that stays. */
@@ -221,13 +222,12 @@ void tutti_endpoints_comm_freed(void)
         table[i].world = NULL;
     }
     next = 0;
+    atomic_fetch_add_explicit(&freed_comms, 1, memory_order_release);
     pthread_mutex_unlock(&lock);
 }
 
-int tutti_endpoints_world(MPI_Comm comm, int rank)
+static int find_world(MPI_Comm comm, int rank)
 {
-    if (rank < 0 || comm == tutti_handles.no_comm)
-        return -1;
     TUTTI_INSIDE();
     pthread_mutex_lock(&lock);
     struct peers *found = NULL;
@@ -248,6 +248,25 @@ int tutti_endpoints_world(MPI_Comm comm, int rank)
     int world = found && rank < found->n ? found->world[rank] : -1;
     pthread_mutex_unlock(&lock);
     return world;
+}
+
+int tutti_endpoints_world(MPI_Comm comm, int rank)
+{
+    static __thread struct { /* the last answer of this thread */
+        MPI_Comm comm;
+        unsigned freed;
+        int rank, world;
+    } last;
+    if (rank < 0 || comm == tutti_handles.no_comm)
+        return -1;
+    const unsigned freed = atomic_load_explicit(&freed_comms, memory_order_acquire);
+    if (likely(last.freed == freed && last.comm == comm && last.rank == rank))
+        return last.world;
+    last.world = find_world(comm, rank);
+    last.freed = freed;
+    last.comm = comm;
+    last.rank = rank;
+    return last.world;
 }
 
 int tutti_endpoints_peer(MPI_Comm comm, int rank)

@@ -112,7 +112,7 @@ struct tutti_endpoint {
     _Atomic int unannounced; /* 1: RTSs for some peers */
     uint64_t sequence;
     uint64_t used[TUTTI_RNDVS / 64], held[TUTTI_RNDVS / 64]; /* held by the sender */
-    _Atomic int rndvs;                                       /* in use */
+    _Atomic int rndvs;                                       /* in use; written under the lock */
     struct tutti_step *step;                                 /* open once for each of them; NULL: not open */
     _Atomic unsigned polls;                                  /* while many are open; about */
     unsigned char lease[TUTTI_RNDVS]; /* of each rendezvous: its entry among known + 1; 0: none */

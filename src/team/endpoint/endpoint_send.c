@@ -20,11 +20,20 @@ void tutti_endpoint_end_lease(struct tutti_endpoint *endpoint, const struct tutt
     endpoint->lease[i] = 0;
 }
 
+/* The lock is held. */
+static void count_rndvs(struct tutti_endpoint *endpoint, int more)
+{
+    const int n = atomic_load_explicit(&endpoint->rndvs, memory_order_relaxed);
+    atomic_store_explicit(&endpoint->rndvs, n + more, memory_order_relaxed);
+}
+
 void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, uint32_t state)
 {
     int i = tutti_endpoint_number(endpoint, rndv);
     tutti_endpoint_end_lease(endpoint, rndv);
-    if (!tutti_rndv_move(rndv, (enum tutti_rndv_state)state, TUTTI_RNDV_FREE))
+    if (state == TUTTI_RNDV_ATS && tutti_rndv_is(rndv, TUTTI_RNDV_ATS)) /* the owner alone moves it on */
+        atomic_store_explicit(&rndv->state, TUTTI_RNDV_FREE, memory_order_release);
+    else if (!tutti_rndv_move(rndv, (enum tutti_rndv_state)state, TUTTI_RNDV_FREE))
         tutti_error("a rendezvous with rank %d of this node was changed while it was freed", endpoint->piece[i].to);
     if (endpoint->piece[i].short_rts && atomic_fetch_sub(&endpoint->from[endpoint->piece[i].to].shorts, 1) == 1)
         atomic_fetch_sub(&tutti_endpoint_theirs(endpoint, endpoint->piece[i].to)->shorts, 1);
@@ -32,9 +41,9 @@ void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv 
     tutti_endpoint_place_give(endpoint, i);
     endpoint->used[i / 64] &= ~(UINT64_C(1) << i % 64);
     endpoint->held[i / 64] &= ~(UINT64_C(1) << i % 64);
-    atomic_fetch_sub(&endpoint->rndvs, 1);
+    count_rndvs(endpoint, -1);
     if (endpoint->step)
-        tutti_step_close(endpoint->step);
+        tutti_step_close_locked(endpoint->step);
 }
 
 /* Hands a fresh descriptor of the allocation to the peer. 0: try again later. */
@@ -67,9 +76,9 @@ static int rndv_take_free(struct tutti_endpoint *endpoint)
         int i = __builtin_ctzll(~endpoint->used[w]);
         endpoint->used[w] |= UINT64_C(1) << i;
         endpoint->held[w] |= UINT64_C(1) << i;
-        atomic_fetch_add(&endpoint->rndvs, 1);
+        count_rndvs(endpoint, 1);
         if (endpoint->step)
-            tutti_step_open(endpoint->step);
+            tutti_step_open_locked(endpoint->step);
         return w * 64 + i;
     }
     return -1;
@@ -102,7 +111,7 @@ struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer
     atomic_store_explicit(&rndv->must, TUTTI_MUST_NOT, memory_order_relaxed);
     TUTTI_RNDV_SET(rndv->packed, 0);
     TUTTI_RNDV_SET(rndv->taken, 0);
-    atomic_store(&rndv->sequence, sequence);
+    atomic_store_explicit(&rndv->sequence, sequence, memory_order_relaxed); /* before the state, which is released */
     return rndv;
 }
 
