@@ -14,7 +14,7 @@
 #include "mpi/real/self.h"
 #include "progress/engine.h"
 
-enum { COMMS = 64, CONTEXTS = 1024 };
+enum { COMMS = 64, CONTEXTS = 1024, ANSWERS = 4 };
 
 struct tutti_endpoint *tutti_endpoint;
 struct tutti_p2p_worker tutti_p2p;
@@ -252,21 +252,18 @@ static int find_world(MPI_Comm comm, int rank)
 
 int tutti_endpoints_world(MPI_Comm comm, int rank)
 {
-    static __thread struct { /* the last answer of this thread */
+    static __thread struct answer { /* of this thread, the latest ones, by rank */
         MPI_Comm comm;
         unsigned freed;
         int rank, world;
-    } last;
+    } answers[ANSWERS];
     if (rank < 0 || comm == tutti_handles.no_comm)
         return -1;
+    struct answer *const last = &answers[rank % ANSWERS];
     const unsigned freed = atomic_load_explicit(&freed_comms, memory_order_acquire);
-    if (likely(last.freed == freed && last.comm == comm && last.rank == rank))
-        return last.world;
-    last.world = find_world(comm, rank);
-    last.freed = freed;
-    last.comm = comm;
-    last.rank = rank;
-    return last.world;
+    if (unlikely(last->freed != freed || last->comm != comm || last->rank != rank))
+        *last = (struct answer){comm, freed, rank, find_world(comm, rank)};
+    return last->world;
 }
 
 int tutti_endpoints_peer(MPI_Comm comm, int rank)

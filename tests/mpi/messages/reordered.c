@@ -1,5 +1,5 @@
 /* Communicators that are freed, after which the MPI uses their handles again, with the ranks in another order: each
- * message goes to the rank that its communicator names. Three ranks or more; each sends to the next one. */
+ * message goes to the rank that its communicator names. Three ranks or more. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,20 +21,22 @@ static int place_in(int round, int who)
     return who == 0 || round % 2 == 0 ? who : kit_size - who;
 }
 
+/* Rank 0 names the same rank of each communicator, and nothing else in between. */
 static void one(int round, MPI_Comm comm)
 {
-    MPI_Request requests[2];
-    MPI_Status statuses[2];
-    const int mine = place_in(round, kit_rank), next = (mine + 1) % kit_size, before = (mine + kit_size - 1) % kit_size;
+    const int mine = place_in(round, kit_rank);
+    MPI_Request request;
     int rank = -1;
     MPI_Comm_rank(comm, &rank);
     CHECK(rank == mine, "round %d: rank %d in place of %d", round, rank, mine);
-    void *to = kit_put(&in, 0, NULL, BYTES), *from = kit_put(&out, 0, contents(round, kit_rank), BYTES);
-    MPI_Irecv(to, BYTES, MPI_BYTE, before, 3, comm, &requests[0]);
-    MPI_Isend(from, BYTES, MPI_BYTE, next, 3, comm, &requests[1]);
-    MPI_Waitall(2, requests, statuses);
-    const char *got = kit_get(&in, NULL);
-    CHECK(memcmp(got, contents(round, place_in(round, before)), BYTES) == 0, "round %d: another rank's message", round);
+    if (mine == 0) {
+        MPI_Isend(kit_put(&out, 0, contents(round, 0), BYTES), BYTES, MPI_BYTE, 1, 3, comm, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else if (mine == 1) {
+        MPI_Recv(kit_put(&in, 0, NULL, BYTES), BYTES, MPI_BYTE, 0, 3, comm, MPI_STATUS_IGNORE);
+        const char *got = kit_get(&in, NULL);
+        CHECK(memcmp(got, contents(round, 0), BYTES) == 0, "round %d: the message is wrong", round);
+    }
 }
 
 int main(int argc, char **argv)
@@ -55,7 +57,8 @@ int main(int argc, char **argv)
     }
     if (kit_rank == 0)
         printf("%d handles were used again\n", again);
-    CHECK(kit_plain || kit_counted("MPI_Isend", "fetched by the receiver") > 0, "no message was offered");
+    CHECK(kit_plain || kit_rank != 0 || kit_counted("MPI_Isend", "fetched by the receiver") > 0,
+          "no message was offered");
     kit_close(&out);
     kit_close(&in);
     return kit_end("reordered");
