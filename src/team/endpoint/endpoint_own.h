@@ -156,6 +156,12 @@ static inline struct tutti_endpoints *tutti_endpoint_mine(const struct tutti_end
     return &tutti_node_control(endpoint->node)->endpoints;
 }
 
+/* tutti_endpoint_number(), which the sender's side asks for some times in each message. */
+static inline int tutti_endpoint_number_of(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
+{
+    return (int)(rndv - tutti_endpoint_mine(endpoint)->rndv);
+}
+
 /* A rank takes from its own memory as it is: there is nothing to be mapped. */
 static inline int tutti_endpoint_is_own(const struct tutti_endpoint *endpoint, int peer)
 {
