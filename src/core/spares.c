@@ -1,18 +1,15 @@
 #include "core/spares.h"
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "core/clock.h"
+enum { NAP_NS = 20000 };
 
-enum { SPINS = 200, NAP_NS = 20000 };
-
-/* Naps, since the core may be needed by the thread that holds the lock. */
+/* No thread wakes another one, so that giving the lock back costs no atomic operation: the sleep is short. */
 void tutti_spares_wait(struct tutti_spares *spares)
 {
-    for (unsigned n = 0; atomic_exchange_explicit(&spares->held, 1, memory_order_acquire) != 0; n++) {
-        for (unsigned spin = 0; spin < SPINS && atomic_load_explicit(&spares->held, memory_order_relaxed) != 0; spin++)
-            tutti_pause();
-        if (atomic_load_explicit(&spares->held, memory_order_relaxed) != 0)
-            nanosleep(&(const struct timespec){0, NAP_NS}, NULL);
-    }
+    while (atomic_exchange_explicit(&spares->held, 1, memory_order_acquire) != 0)
+        syscall(SYS_futex, &spares->held, FUTEX_WAIT_PRIVATE, 1, &(const struct timespec){0, NAP_NS}, NULL, 0);
 }

@@ -1,6 +1,6 @@
 /* Objects that are not in use, for the next ones: taken and given back some times for each message. The lock is held
  * for a few instructions. It costs one atomic operation where no other thread has it, half of a mutex's; otherwise the
- * thread spins, then naps. Local, safe from any thread. */
+ * thread sleeps for some microseconds. Local, safe from any thread. */
 #ifndef TUTTI_CORE_SPARES_H
 #define TUTTI_CORE_SPARES_H
 

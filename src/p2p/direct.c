@@ -103,7 +103,7 @@ static int direct_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
     else if (send->shown == TUTTI_SHOWN_NOT ||
              (send->shown == TUTTI_SHOWN && tutti_endpoint_needs_scratch(worker->endpoint, send->rndv)))
         tutti_endpoint_offer_soon(worker->endpoint, send->gpu);
-    atomic_store_explicit(&send->rndv->state, TUTTI_RNDV_GET, memory_order_release); /* the owner alone moves it on */
+    tutti_rndv_move(send->rndv, TUTTI_RNDV_FREE, TUTTI_RNDV_GET);
     return 1;
 }
 

@@ -31,9 +31,7 @@ void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv 
 {
     int i = tutti_endpoint_number_of(endpoint, rndv);
     tutti_endpoint_end_lease(endpoint, rndv);
-    if (state == TUTTI_RNDV_ATS && tutti_rndv_is(rndv, TUTTI_RNDV_ATS)) /* the owner alone moves it on */
-        atomic_store_explicit(&rndv->state, TUTTI_RNDV_FREE, memory_order_release);
-    else if (!tutti_rndv_move(rndv, (enum tutti_rndv_state)state, TUTTI_RNDV_FREE))
+    if (!tutti_rndv_move(rndv, (enum tutti_rndv_state)state, TUTTI_RNDV_FREE))
         tutti_error("a rendezvous with rank %d of this node was changed while it was freed", endpoint->piece[i].to);
     if (endpoint->piece[i].short_rts && atomic_fetch_sub(&endpoint->from[endpoint->piece[i].to].shorts, 1) == 1)
         atomic_fetch_sub(&tutti_endpoint_theirs(endpoint, endpoint->piece[i].to)->shorts, 1);
@@ -111,7 +109,7 @@ struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer
     atomic_store_explicit(&rndv->must, TUTTI_MUST_NOT, memory_order_relaxed);
     TUTTI_RNDV_SET(rndv->packed, 0);
     TUTTI_RNDV_SET(rndv->taken, 0);
-    atomic_store_explicit(&rndv->sequence, sequence, memory_order_relaxed); /* before the state, which is released */
+    atomic_store_explicit(&rndv->sequence, sequence, memory_order_relaxed); /* before the state */
     return rndv;
 }
 

@@ -55,8 +55,6 @@ foreach(entries 4 10)
   tutti_mpi_test(mpi-evicted-${entries} PROGRAM mpi-evicted RANKS 2 ENV ${stats} TUTTI_CACHE_ENTRIES=${entries}
                  TUTTI_RULES=message:*@direct TIMEOUT 60)
 endforeach()
-program(reordered)
-tutti_mpi_test(mpi-reordered PROGRAM mpi-reordered RANKS 3 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 40)
 program(endpoints_threads)
 tutti_mpi_test(mpi-endpoints-threads PROGRAM mpi-endpoints_threads RANKS 2 ENV ${stats} TIMEOUT 45)
 tutti_mpi_test(mpi-endpoints-threads-self PROGRAM mpi-endpoints_threads RANKS 1 ENV ${stats} TIMEOUT 45)
