@@ -62,6 +62,24 @@ void tutti_step_close(struct tutti_step *step)
     atomic_fetch_sub_explicit(&step->open, 1, memory_order_release);
 }
 
+void tutti_step_open_locked(struct tutti_step *step)
+{
+    const int open = atomic_load_explicit(&step->open, memory_order_relaxed);
+    atomic_store_explicit(&step->open, open + 1, memory_order_relaxed);
+    if (open > 0)
+        return;
+    atomic_fetch_add_explicit(&tutti_progress_open, 1, memory_order_seq_cst);
+    tutti_helper_opened();
+}
+
+void tutti_step_close_locked(struct tutti_step *step)
+{
+    const int open = atomic_load_explicit(&step->open, memory_order_relaxed);
+    if (open == 1)
+        atomic_fetch_sub_explicit(&tutti_progress_open, 1, memory_order_relaxed);
+    atomic_store_explicit(&step->open, open - 1, memory_order_release);
+}
+
 void tutti_progress_watch(int (*dead)(void))
 {
     dead_process = dead;

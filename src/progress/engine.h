@@ -33,6 +33,10 @@ void tutti_progress_add(struct tutti_step *step);
 /* One more thing of this kind is under way; or one less. */
 void tutti_step_open(struct tutti_step *step);
 void tutti_step_close(struct tutti_step *step);
+/* The same for a step that is opened and closed by these two alone, under one lock of the caller: in windows of
+ * messages all but the first and the last cost no atomic operation. */
+void tutti_step_open_locked(struct tutti_step *step);
+void tutti_step_close_locked(struct tutti_step *step);
 static inline int tutti_step_busy(const struct tutti_step *step)
 {
     return __builtin_expect(atomic_load_explicit(&step->open, memory_order_relaxed) != 0, 0);

@@ -164,7 +164,7 @@ enum { THREADS = 4, ROUNDS = 2000 };
 static void take(void);
 static struct tutti_step shared = {.name = "shared things", .poll = take};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int things;
+static int things, locked;
 static atomic_int taken;
 
 static void take(void)
@@ -174,7 +174,7 @@ static void take(void)
     if (things > 0) {
         things--;
         atomic_fetch_add(&taken, 1);
-        tutti_step_close(&shared);
+        (locked ? tutti_step_close_locked : tutti_step_close)(&shared);
     }
     pthread_mutex_unlock(&lock);
 }
@@ -190,7 +190,7 @@ static void *thread(void *unused)
     for (int i = 0; i < ROUNDS; i++) {
         pthread_mutex_lock(&lock);
         things++;
-        tutti_step_open(&shared);
+        (locked ? tutti_step_open_locked : tutti_step_open)(&shared);
         pthread_mutex_unlock(&lock);
         int some = i; /* other threads' count too */
         if (tutti_progress_wait(&(const struct tutti_wait){.done = as_many, .with = &some, .seconds = 30}) != TUTTI_OK)
@@ -204,6 +204,7 @@ static void threads_share(void **state)
     pthread_t threads[THREADS];
     int all = THREADS * ROUNDS;
     (void)state;
+    atomic_store(&taken, 0);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, thread, NULL), 0);
     for (int i = 0; i < THREADS; i++) {
@@ -217,11 +218,19 @@ static void threads_share(void **state)
     assert_false(tutti_progress_busy());
 }
 
+/* By the calls for steps that a lock of their own serialises. */
+static void threads_share_locked(void **state)
+{
+    locked = 1;
+    threads_share(state);
+    assert_int_equal(atomic_load(&shared.open), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits_bring_on), cmocka_unit_test(waits_nest),    cmocka_unit_test(waits_end),
-        cmocka_unit_test(waits_describe), cmocka_unit_test(threads_share),
+        cmocka_unit_test(waits_describe), cmocka_unit_test(threads_share), cmocka_unit_test(threads_share_locked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 #include "mpi/real/self.h"
 #include "progress/engine.h"
 
-enum { COMMS = 64, CONTEXTS = 1024 };
+enum { COMMS = 64, CONTEXTS = 1024, ANSWERS = 4 };
 
 struct tutti_endpoint *tutti_endpoint;
 struct tutti_p2p_worker tutti_p2p;
@@ -29,6 +29,7 @@ static struct peers {
     int n, *world; /* NULL: free */
 } table[COMMS];
 static unsigned next;
+static atomic_uint freed_comms = 1; /* how often a communicator was freed; never 0 */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The message of a request that stays. */
@@ -221,13 +222,12 @@ void tutti_endpoints_comm_freed(void)
         table[i].world = NULL;
     }
     next = 0;
+    atomic_fetch_add_explicit(&freed_comms, 1, memory_order_release);
     pthread_mutex_unlock(&lock);
 }
 
-int tutti_endpoints_world(MPI_Comm comm, int rank)
+static int find_world(MPI_Comm comm, int rank)
 {
-    if (rank < 0 || comm == tutti_handles.no_comm)
-        return -1;
     TUTTI_INSIDE();
     pthread_mutex_lock(&lock);
     struct peers *found = NULL;
@@ -248,6 +248,22 @@ int tutti_endpoints_world(MPI_Comm comm, int rank)
     int world = found && rank < found->n ? found->world[rank] : -1;
     pthread_mutex_unlock(&lock);
     return world;
+}
+
+int tutti_endpoints_world(MPI_Comm comm, int rank)
+{
+    static __thread struct answer { /* of this thread, the latest ones, by rank */
+        MPI_Comm comm;
+        unsigned freed;
+        int rank, world;
+    } answers[ANSWERS];
+    if (rank < 0 || comm == tutti_handles.no_comm)
+        return -1;
+    struct answer *const last = &answers[rank % ANSWERS];
+    const unsigned freed = atomic_load_explicit(&freed_comms, memory_order_acquire);
+    if (unlikely(last->freed != freed || last->comm != comm || last->rank != rank))
+        *last = (struct answer){comm, freed, rank, find_world(comm, rank)};
+    return last->world;
 }
 
 int tutti_endpoints_peer(MPI_Comm comm, int rank)

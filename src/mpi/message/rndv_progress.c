@@ -54,15 +54,15 @@ void tutti_send_destroy(struct tutti_send_request *sent)
 
 void tutti_send_list(struct tutti_send_request *sent)
 {
+    tutti_progress_add(&sends);
     pthread_mutex_lock(&lock);
     sent->next = NULL;
     *last = sent;
     last = &sent->next;
     if (sent->core.rndv)
         tutti_p2p_list(&tutti_p2p, &sent->core);
+    tutti_step_open_locked(&sends);
     pthread_mutex_unlock(&lock);
-    tutti_progress_add(&sends);
-    tutti_step_open(&sends);
 }
 
 /* The data are out of the program's buffer. */
@@ -98,18 +98,32 @@ static int handle_complete(MPI_Request *request)
     return flag;
 }
 
+/* Whether the RTS is sent. A test of one that is not polls the MPI's networks: behind one such RTS (*open) those are
+ * not asked whose data have not left, unless the data wait for the RTS. */
+static int rts_is_gone(struct tutti_send_request *sent, int waits_for_rts, int *open)
+{
+    if (sent->rts == tutti_handles.no_request)
+        return 1;
+    if (*open && !waits_for_rts && sent->state == TUTTI_SEND_ON_ITS_WAY)
+        return 0;
+    const int gone = handle_complete(&sent->rts);
+    *open |= !gone;
+    return gone;
+}
+
 /* 1 if the entry leaves the list. The RTS may leave after the data: an MPI may report one to itself as sent only
  * when it is received. */
-static int rndv_step(struct tutti_send_request *sent)
+static int rndv_step(struct tutti_send_request *sent, int *open)
 {
-    const int gone = handle_complete(&sent->rts), carried = tutti_p2p_send_done(&tutti_p2p, &sent->core);
     const int synchronous = sent->message.mode == TUTTI_SEND_SYNCHRONOUS;
-    int waits = gone ? synchronous && is_held(sent) : !sent->core.elements.plan || synchronous;
+    const int waits_for_rts = !sent->core.elements.plan || synchronous;
+    const int gone = rts_is_gone(sent, waits_for_rts, open), carried = tutti_p2p_send_done(&tutti_p2p, &sent->core);
+    const int waits = gone ? synchronous && is_held(sent) : waits_for_rts;
     if (sent->state == TUTTI_SEND_ON_ITS_WAY && (!waits || in_vain(sent)) && rndv_progress_has_left(sent)) {
         atomic_store_explicit(&sent->state, TUTTI_SEND_LEFT, memory_order_release);
         if (sent->tag >= 0 && !sent->claimed)
             tutti_self_complete(sent->tag); /* before the list is empty: see self.h */
-        tutti_step_close(&sends);
+        tutti_step_close_locked(&sends);
     }
     return sent->state == TUTTI_SEND_LEFT && gone && carried;
 }
@@ -118,10 +132,11 @@ static int rndv_step(struct tutti_send_request *sent)
 static void rndv_progress_poll_locked(void)
 {
     struct tutti_send_request **at = &all;
+    int open = 0;
     tutti_p2p_poll(&tutti_p2p);
     while (*at) {
         struct tutti_send_request *sent = *at;
-        if (!rndv_step(sent)) {
+        if (!rndv_step(sent, &open)) {
             at = &sent->next;
             continue;
         }
@@ -132,7 +147,7 @@ static void rndv_progress_poll_locked(void)
         if (sent->freed)
             tutti_send_destroy(sent);
         else
-            sent->state = TUTTI_SEND_OUT;
+            atomic_store_explicit(&sent->state, TUTTI_SEND_OUT, memory_order_release);
     }
 }
 
@@ -150,13 +165,19 @@ static void rndv_poll(void)
     tutti_endpoint_poll(tutti_endpoint);
 }
 
-int tutti_send_claim(struct tutti_send_request *sent)
+void tutti_sends_lock(void)
 {
     pthread_mutex_lock(&lock);
-    sent->claimed = !tutti_send_has_left(sent);
-    const int claimed = sent->claimed;
+}
+
+void tutti_sends_unlock(void)
+{
     pthread_mutex_unlock(&lock);
-    return claimed;
+}
+
+int tutti_send_claim(struct tutti_send_request *sent)
+{
+    return sent->claimed = !tutti_send_has_left(sent);
 }
 
 void tutti_send_unclaim(struct tutti_send_request *sent)
@@ -171,8 +192,12 @@ void tutti_send_unclaim(struct tutti_send_request *sent)
 
 void tutti_send_release(struct tutti_send_request *sent)
 {
+    if (atomic_load_explicit(&sent->state, memory_order_acquire) == TUTTI_SEND_OUT) { /* no poll reads it any more */
+        tutti_send_destroy(sent);
+        return;
+    }
     pthread_mutex_lock(&lock);
-    int out = sent->state == TUTTI_SEND_OUT;
+    const int out = sent->state == TUTTI_SEND_OUT;
     sent->freed = 1;
     pthread_mutex_unlock(&lock);
     if (out)

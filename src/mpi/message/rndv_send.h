@@ -40,8 +40,12 @@ struct tutti_send_request *tutti_send_begin(const struct tutti_message *message,
                                             int blocking, int *code);
 /* rndv_progress.c: polls it from now on, until the program does not use it any more either. */
 void tutti_send_list(struct tutti_send_request *sent);
-/* 0: the request is complete already. unclaim: completes it if the data have left. */
+/* No thread polls the sends in between. */
+void tutti_sends_lock(void);
+void tutti_sends_unlock(void);
+/* Between these two. 0: the request is complete already. */
 int tutti_send_claim(struct tutti_send_request *sent);
+/* Completes the request if the data have left. */
 void tutti_send_unclaim(struct tutti_send_request *sent);
 /* 1 if the data have left the program's buffer, and a synchronous message is received. */
 static inline int tutti_send_has_left(const struct tutti_send_request *sent)

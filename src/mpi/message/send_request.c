@@ -31,9 +31,12 @@ static int by_rndv_deliver(struct tutti_request *entry, MPI_Status *status)
     return tutti_send_deliver(by_rndv_of(entry)->sent);
 }
 
-static int by_rndv_claim(struct tutti_request *entry)
+static void by_rndv_claim(struct tutti_request *const entries[], int n)
 {
-    return tutti_send_claim(by_rndv_of(entry)->sent);
+    tutti_sends_lock();
+    for (int i = 0; i < n; i++)
+        entries[i]->claimed = tutti_send_claim(by_rndv_of(entries[i])->sent);
+    tutti_sends_unlock();
 }
 
 static void by_rndv_unclaim(struct tutti_request *entry)

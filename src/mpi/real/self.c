@@ -25,7 +25,8 @@ static int *free_tags, tags_free, tags_used, tags_room;
  * list. posted: bits of those which the MPI has, `idle` of those of them that no operation uses. */
 static struct kept {
     MPI_Request request[KEPT];
-    uint64_t posted, idle;
+    uint64_t posted;
+    _Atomic uint64_t idle; /* taken and given without the lock */
 } kept;
 static pthread_mutex_t pulse_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct stand_in {
@@ -146,25 +147,30 @@ static int take_tag(void)
     return tags_used < last_tag - FIRST_TAG - KEPT && self_grow() ? FIRST_TAG + KEPT + tags_used++ : -1;
 }
 
-/* The lock is held. The first idle one: 1, and *request. Otherwise 0, and *tag: behind those that are posted, or any.
- */
-static int take_kept(MPI_Request *request, int *tag)
+/* 1: the first idle one. */
+static int take_idle(MPI_Request *request, int *tag)
 {
-    if (kept.idle) {
-        const int k = __builtin_ctzll(kept.idle);
-        kept.idle &= kept.idle - 1;
+    uint64_t idle = atomic_load_explicit(&kept.idle, memory_order_relaxed);
+    while (idle) {
+        const int k = __builtin_ctzll(idle);
+        if (!atomic_compare_exchange_weak_explicit(&kept.idle, &idle, idle & (idle - 1), memory_order_acquire,
+                                                   memory_order_relaxed))
+            continue;
         *request = kept.request[k];
         *tag = FIRST_TAG + k;
         return 1;
     }
-    const int behind = kept.posted ? 64 - __builtin_clzll(kept.posted) : 0;
-    if (behind == KEPT || !make_self()) {
-        *tag = take_tag();
-        return 0;
-    }
-    kept.posted |= UINT64_C(1) << behind;
-    *tag = FIRST_TAG + behind;
     return 0;
+}
+
+/* The lock is held. The tag behind those that are posted, or any. */
+static int take_behind(void)
+{
+    const int behind = kept.posted ? 64 - __builtin_clzll(kept.posted) : 0;
+    if (behind == KEPT || !make_self())
+        return take_tag();
+    kept.posted |= UINT64_C(1) << behind;
+    return FIRST_TAG + behind;
 }
 
 /* Bit of a request that can be kept; 0: it is another one. */
@@ -175,16 +181,14 @@ static uint64_t kept_bit(int tag)
 
 int tutti_self_request(int persistent, MPI_Request *request, int *tag)
 {
-    int there = 0;
+    if (!persistent && take_idle(request, tag))
+        return 0;
     TUTTI_INSIDE();
     pthread_mutex_lock(&lock);
-    if (persistent)
-        *tag = take_tag();
-    else
-        there = take_kept(request, tag);
+    *tag = persistent ? take_tag() : take_behind();
     pthread_mutex_unlock(&lock);
-    if (*tag < 0 || there)
-        return *tag < 0 ? -1 : 0;
+    if (*tag < 0)
+        return -1;
     int code = persistent ? tutti_next.MPI_Recv_init(NULL, 0, tutti_handles.byte, 0, *tag, self, request)
                           : tutti_next.MPI_Irecv(NULL, 0, tutti_handles.byte, 0, *tag, self, request);
     if (code == MPI_SUCCESS)
@@ -305,10 +309,8 @@ void tutti_self_keep(int tag, MPI_Request request)
         tutti_self_release(tag);
         return;
     }
-    pthread_mutex_lock(&lock);
     kept.request[tag - FIRST_TAG] = request;
-    kept.idle |= bit;
-    pthread_mutex_unlock(&lock);
+    atomic_fetch_or_explicit(&kept.idle, bit, memory_order_release);
 }
 
 static void self_end_kept(void)
@@ -319,7 +321,8 @@ static void self_end_kept(void)
         tutti_self_complete(FIRST_TAG + k);
         tutti_self_end(0, &kept.request[k]);
     }
-    kept.posted = kept.idle = 0;
+    kept.posted = 0;
+    kept.idle = 0;
 }
 
 void tutti_self_close(int idle)

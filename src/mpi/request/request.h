@@ -55,11 +55,11 @@ struct tutti_request_kind {
 
     /* ---- completion ---- */
 
-    /* For requests that this library completes. A call that waits for the request, and has its entry, claims it: then
-     * the operation ends without a message that completes the MPI's request, and the call hands the program the null
-     * handle. 0: it completes by the MPI. unclaim: the call has ended before the operation, or in an error: the MPI
-     * completes the request. */
-    int (*claim)(struct tutti_request *entry);
+    /* For requests that this library completes. A call that waits for `n` requests of this kind, and has their entries,
+     * claims them: then the operations end without a message that completes the MPI's request, and the call hands the
+     * program the null handle. Sets entry->claimed; 0: it completes by the MPI. unclaim: the call has ended before the
+     * operation, or in an error: the MPI completes the request. */
+    void (*claim)(struct tutti_request *const entries[], int n);
     void (*unclaim)(struct tutti_request *entry);
     /* Claimed: 1 if the operation has ended. */
     int (*claimed_done)(const struct tutti_request *entry);

@@ -65,23 +65,28 @@ void tutti_request_give(struct tutti_request *entry)
     tutti_spares_give(&unused, entry, offsetof(struct tutti_request, next));
 }
 
+/* The lock is held. */
+static void table_count(int more)
+{
+    const int open = atomic_load_explicit(&tutti_requests_open, memory_order_relaxed);
+    atomic_store_explicit(&tutti_requests_open, open + more, memory_order_relaxed);
+}
+
 void tutti_request_back(struct tutti_request *entry)
 {
     pthread_mutex_lock(&lock);
     table_add(entry);
+    table_count(1);
     pthread_mutex_unlock(&lock);
-    atomic_fetch_add_explicit(&tutti_requests_open, 1, memory_order_relaxed);
 }
 
 void tutti_request_push(struct tutti_request *entry)
 {
     pthread_mutex_lock(&lock);
     entry->under = table_take(entry->handle);
-    const int is_first = !entry->under;
     table_add(entry);
+    table_count(entry->under ? 0 : 1);
     pthread_mutex_unlock(&lock);
-    if (is_first)
-        atomic_fetch_add_explicit(&tutti_requests_open, 1, memory_order_relaxed);
 }
 
 struct tutti_request *tutti_request_see(MPI_Request request)
@@ -122,9 +127,8 @@ struct tutti_request *tutti_request_take(MPI_Request request)
         return NULL;
     pthread_mutex_lock(&lock);
     entry = table_take(request);
+    table_count(entry ? -1 : 0);
     pthread_mutex_unlock(&lock);
-    if (entry)
-        atomic_fetch_sub_explicit(&tutti_requests_open, 1, memory_order_relaxed);
     return entry;
 }
 
@@ -136,8 +140,8 @@ int tutti_requests_take(const MPI_Request requests[], int n, struct tutti_reques
         entries[i] = requests[i] == tutti_handles.no_request ? NULL : table_take(requests[i]);
         found += entries[i] != NULL;
     }
+    table_count(-found);
     pthread_mutex_unlock(&lock);
-    atomic_fetch_sub_explicit(&tutti_requests_open, found, memory_order_relaxed);
     return found;
 }
 

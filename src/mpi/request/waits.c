@@ -29,12 +29,22 @@ void tutti_call_requests_poll(const struct tutti_call_requests *mine)
 
 /* ---- requests that the call completes by itself ---- */
 
+/* How many entries from this one on can be claimed and are of its kind. */
+static int claims_together(struct tutti_request *const entries[], int n)
+{
+    int k = 0;
+    while (k < n && entries[k] && !entries[k]->under && entries[k]->kind->claim && entries[k]->kind == entries[0]->kind)
+        k++;
+    return k;
+}
+
 static void claim_all(const struct tutti_call_requests *mine)
 {
-    for (int i = 0; mine->entries && i < mine->n; i++) {
-        struct tutti_request *const entry = mine->entries[i];
-        if (entry && !entry->under && entry->kind->claim)
-            entry->claimed = entry->kind->claim(entry);
+    for (int i = 0; mine->entries && i < mine->n;) {
+        const int k = claims_together(mine->entries + i, mine->n - i);
+        if (k > 0)
+            mine->entries[i]->kind->claim(mine->entries + i, k);
+        i += k > 0 ? k : 1;
     }
 }
 

@@ -65,7 +65,7 @@ void tutti_endpoint_free(struct tutti_endpoint *endpoint, int alive)
         }
     }
     for (int i = atomic_load(&endpoint->rndvs); endpoint->step && i > 0; i--)
-        tutti_step_close(endpoint->step);
+        tutti_step_close_locked(endpoint->step);
     atomic_store(&tutti_endpoint_mine(endpoint)->listens, 0);
     for (int i = 0; i < TUTTI_ENDPOINT_GPUS; i++) {
         if (endpoint->gpu[i].scratch && alive && tutti_endpoint_is_there(&endpoint->gpu[i]))

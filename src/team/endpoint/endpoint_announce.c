@@ -11,7 +11,7 @@ static void announce_now(struct tutti_endpoint *endpoint, int peer)
 void tutti_endpoint_announce(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
     enum { FEW_OPEN = 8, TOGETHER = 4 };
-    const int peer = endpoint->piece[tutti_endpoint_number(endpoint, rndv)].to;
+    const int peer = endpoint->piece[tutti_endpoint_number_of(endpoint, rndv)].to;
     const uint32_t n = atomic_fetch_add_explicit(&endpoint->from[peer].unannounced, 1, memory_order_relaxed) + 1;
     if (n >= TOGETHER || atomic_load_explicit(&endpoint->rndvs, memory_order_relaxed) <= FEW_OPEN)
         announce_now(endpoint, peer);

@@ -41,14 +41,14 @@ int tutti_endpoint_several(struct tutti_endpoint *endpoint, int peer, int index,
 
 void tutti_endpoint_distrust(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
-    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
+    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number_of(endpoint, rndv)];
     distrust(endpoint, piece->to, piece->gpu);
 }
 
 /* 1 if the peer keeps the allocation of this id mapped: the rendezvous has a lease now. */
 static int lease_known(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv, uint64_t id)
 {
-    const int number = tutti_endpoint_number(endpoint, rndv), peer = endpoint->piece[number].to;
+    const int number = tutti_endpoint_number_of(endpoint, rndv), peer = endpoint->piece[number].to;
     for (int i = 0; i < TUTTI_ENDPOINT_KNOWN; i++) {
         if (allocation_lease(&tutti_endpoint_theirs(endpoint, peer)->known[endpoint->node->rank][i], id)) {
             endpoint->lease[number] = (unsigned char)(i + 1);
@@ -76,7 +76,7 @@ static void show(struct tutti_rndv *rndv, const struct tutti_share *share)
 int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer, uint64_t id,
                          struct tutti_endpoint_memo *memo)
 {
-    struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
+    struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number_of(endpoint, rndv)];
     piece->own = pointer;
     /* The name of an allocation never changes, so one that this rendezvous has shown before serves again. */
     if (id && !memo && rndv->share.shared && rndv->share.what.id == id && !tutti_endpoint_is_own(endpoint, piece->to)) {
@@ -116,10 +116,10 @@ int tutti_endpoint_is_unnamed(struct tutti_endpoint *endpoint, int peer, uint64_
 int tutti_endpoint_share_later(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer,
                                uint64_t id, uint64_t extent)
 {
-    const int peer = endpoint->piece[tutti_endpoint_number(endpoint, rndv)].to;
+    const int peer = endpoint->piece[tutti_endpoint_number_of(endpoint, rndv)].to;
     if (!tutti_endpoint_is_unnamed(endpoint, peer, id))
         return 0;
-    endpoint->piece[tutti_endpoint_number(endpoint, rndv)].own = pointer;
+    endpoint->piece[tutti_endpoint_number_of(endpoint, rndv)].own = pointer;
     show(rndv, &(const struct tutti_share){.what = {.id = id, .bytes = extent}});
     return 1;
 }

@@ -112,7 +112,7 @@ struct tutti_endpoint {
     _Atomic int unannounced; /* 1: RTSs for some peers */
     uint64_t sequence;
     uint64_t used[TUTTI_RNDVS / 64], held[TUTTI_RNDVS / 64]; /* held by the sender */
-    _Atomic int rndvs;                                       /* in use */
+    _Atomic int rndvs;                                       /* in use; written under the lock */
     struct tutti_step *step;                                 /* open once for each of them; NULL: not open */
     _Atomic unsigned polls;                                  /* while many are open; about */
     unsigned char lease[TUTTI_RNDVS]; /* of each rendezvous: its entry among known + 1; 0: none */
@@ -154,6 +154,12 @@ static inline int tutti_endpoint_is_there(const struct tutti_endpoint_gpu *own)
 static inline struct tutti_endpoints *tutti_endpoint_mine(const struct tutti_endpoint *endpoint)
 {
     return &tutti_node_control(endpoint->node)->endpoints;
+}
+
+/* tutti_endpoint_number(), which the sender's side asks for some times in each message. */
+static inline int tutti_endpoint_number_of(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
+{
+    return (int)(rndv - tutti_endpoint_mine(endpoint)->rndv);
 }
 
 /* A rank takes from its own memory as it is: there is nothing to be mapped. */

@@ -178,7 +178,7 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
 void tutti_endpoint_account(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv,
                             const struct tutti_endpoint_verdict *verdict)
 {
-    struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
+    struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number_of(endpoint, rndv)];
     struct tutti_endpoint_verdict now = *verdict;
     if (!tutti_endpoint_is_slow(endpoint) || tutti_endpoint_is_own(endpoint, piece->to))
         return;
@@ -200,7 +200,7 @@ int tutti_endpoint_leaves_now(struct tutti_endpoint *endpoint, int peer, int gpu
 
 int tutti_endpoint_needs_scratch(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
-    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
+    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number_of(endpoint, rndv)];
     return tutti_endpoint_is_slow(endpoint)
                ? piece->scratch_pays
                : tutti_endpoint_several(endpoint, piece->to, piece->gpu, rndv->share.what.id);
@@ -208,7 +208,7 @@ int tutti_endpoint_needs_scratch(struct tutti_endpoint *endpoint, const struct t
 
 int tutti_endpoint_leaves(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
-    return endpoint->piece[tutti_endpoint_number(endpoint, rndv)].left;
+    return endpoint->piece[tutti_endpoint_number_of(endpoint, rndv)].left;
 }
 
 void tutti_endpoint_meanwhile(struct tutti_endpoint *endpoint, int peer, struct tutti_rndv *rndv, uint64_t bytes,

@@ -11,7 +11,7 @@ enum { ALIGN = 256, PIECE_MOST = 16 << 20, SLOTS = 4 };
 
 void tutti_endpoint_end_lease(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
-    const int i = tutti_endpoint_number(endpoint, rndv);
+    const int i = tutti_endpoint_number_of(endpoint, rndv);
     if (endpoint->lease[i])
         atomic_fetch_sub(&tutti_endpoint_theirs(endpoint, endpoint->piece[i].to)
                               ->known[endpoint->node->rank][endpoint->lease[i] - 1]
@@ -20,9 +20,16 @@ void tutti_endpoint_end_lease(struct tutti_endpoint *endpoint, const struct tutt
     endpoint->lease[i] = 0;
 }
 
+/* The lock is held. */
+static void count_rndvs(struct tutti_endpoint *endpoint, int more)
+{
+    const int n = atomic_load_explicit(&endpoint->rndvs, memory_order_relaxed);
+    atomic_store_explicit(&endpoint->rndvs, n + more, memory_order_relaxed);
+}
+
 void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, uint32_t state)
 {
-    int i = tutti_endpoint_number(endpoint, rndv);
+    int i = tutti_endpoint_number_of(endpoint, rndv);
     tutti_endpoint_end_lease(endpoint, rndv);
     if (!tutti_rndv_move(rndv, (enum tutti_rndv_state)state, TUTTI_RNDV_FREE))
         tutti_error("a rendezvous with rank %d of this node was changed while it was freed", endpoint->piece[i].to);
@@ -32,9 +39,9 @@ void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv 
     tutti_endpoint_place_give(endpoint, i);
     endpoint->used[i / 64] &= ~(UINT64_C(1) << i % 64);
     endpoint->held[i / 64] &= ~(UINT64_C(1) << i % 64);
-    atomic_fetch_sub(&endpoint->rndvs, 1);
+    count_rndvs(endpoint, -1);
     if (endpoint->step)
-        tutti_step_close(endpoint->step);
+        tutti_step_close_locked(endpoint->step);
 }
 
 /* Hands a fresh descriptor of the allocation to the peer. 0: try again later. */
@@ -67,9 +74,9 @@ static int rndv_take_free(struct tutti_endpoint *endpoint)
         int i = __builtin_ctzll(~endpoint->used[w]);
         endpoint->used[w] |= UINT64_C(1) << i;
         endpoint->held[w] |= UINT64_C(1) << i;
-        atomic_fetch_add(&endpoint->rndvs, 1);
+        count_rndvs(endpoint, 1);
         if (endpoint->step)
-            tutti_step_open(endpoint->step);
+            tutti_step_open_locked(endpoint->step);
         return w * 64 + i;
     }
     return -1;
@@ -102,13 +109,13 @@ struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer
     atomic_store_explicit(&rndv->must, TUTTI_MUST_NOT, memory_order_relaxed);
     TUTTI_RNDV_SET(rndv->packed, 0);
     TUTTI_RNDV_SET(rndv->taken, 0);
-    atomic_store(&rndv->sequence, sequence);
+    atomic_store_explicit(&rndv->sequence, sequence, memory_order_relaxed); /* before the state */
     return rndv;
 }
 
 int tutti_endpoint_number(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
-    return (int)(rndv - tutti_endpoint_mine(endpoint)->rndv);
+    return tutti_endpoint_number_of(endpoint, rndv);
 }
 
 /* 1 if the peer counts this rank already: for one more rendezvous. */
@@ -124,7 +131,7 @@ static int shorts_are_known(struct tutti_endpoint_from *from)
  * receiver's, which takes each access to it longer than one of this rank's own. */
 void tutti_endpoint_shorten(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv)
 {
-    struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
+    struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number_of(endpoint, rndv)];
     rndv->short_rts = piece->short_rts = 1;
     if (shorts_are_known(&endpoint->from[piece->to]))
         return;
@@ -138,7 +145,7 @@ void tutti_endpoint_shorten(struct tutti_endpoint *endpoint, struct tutti_rndv *
 
 void tutti_endpoint_urge(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
-    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
+    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number_of(endpoint, rndv)];
     _Atomic uint32_t *urged = &tutti_endpoint_theirs(endpoint, piece->to)->urged;
     if (atomic_load_explicit(urged, memory_order_relaxed) == 0)
         atomic_store(urged, 1);
@@ -162,7 +169,7 @@ uint64_t tutti_endpoint_fetched(const struct tutti_endpoint *endpoint, int peer)
 
 void tutti_endpoint_send_release(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
-    const int i = tutti_endpoint_number(endpoint, rndv);
+    const int i = tutti_endpoint_number_of(endpoint, rndv);
     tutti_fiber_lock(&endpoint->lock);
     endpoint->held[i / 64] &= ~(UINT64_C(1) << i % 64);
     if (tutti_rndv_is(rndv, TUTTI_RNDV_ATS))
@@ -203,7 +210,7 @@ static uint64_t take_slots(struct tutti_endpoint *endpoint, int number, uint64_t
 
 void *tutti_endpoint_scratch(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, uint64_t bytes, int whole)
 {
-    const int number = tutti_endpoint_number(endpoint, rndv);
+    const int number = tutti_endpoint_number_of(endpoint, rndv);
     struct tutti_endpoint_piece *piece = &endpoint->piece[number];
     const uint64_t each = piece_of(endpoint, bytes), pieces = each ? tutti_pieces(bytes, each) : 0;
     if (pieces == 0)
@@ -232,7 +239,7 @@ void *tutti_endpoint_scratch(struct tutti_endpoint *endpoint, struct tutti_rndv 
 unsigned tutti_endpoint_room(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv, uint64_t bytes,
                              uint64_t packed)
 {
-    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
+    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number_of(endpoint, rndv)];
     const uint64_t slots = piece->bytes / piece->each, all = tutti_pieces(bytes, piece->each);
     const uint64_t taken = atomic_load_explicit(&rndv->taken, memory_order_acquire);
     if (slots == 0 || taken > packed || packed - taken >= slots || packed >= all)

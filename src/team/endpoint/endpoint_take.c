@@ -136,7 +136,7 @@ enum tutti_reaching tutti_endpoint_reach(struct tutti_endpoint *endpoint, int pe
         return TUTTI_REACH_NOT;
     if (tutti_endpoint_is_own(endpoint, peer))
         return reach_own(endpoint, endpoint->gpu[index].gpu, gpu,
-                         endpoint->piece[tutti_endpoint_number(endpoint, rndv)].own, data, held);
+                         endpoint->piece[tutti_endpoint_number_of(endpoint, rndv)].own, data, held);
     const struct tutti_share share = rndv->share; /* once: what has been checked must not change */
     if (!share.shared)
         return TUTTI_REACH_NOT;
@@ -224,7 +224,7 @@ enum tutti_reaching tutti_endpoint_pieces(struct tutti_endpoint *endpoint, int p
     if (p.packed == taken)
         return TUTTI_REACH_LATER;
     if (tutti_endpoint_is_own(endpoint, peer)) {
-        const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
+        const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number_of(endpoint, rndv)];
         struct tutti_mapping *held = NULL;
         enum tutti_reaching there =
             reach_own(endpoint, endpoint->gpu[index].gpu, gpu, endpoint->gpu[index].scratch, &scratch, &held);

@@ -49,3 +49,5 @@ tutti_mpi_test(mpi-made PROGRAM mpi-made RANKS 2 ENV ${stats} MPIS openmpi openm
 tutti_mpi_test(mpi-made PROGRAM mpi-made RANKS 2 ENV ${stats} TUTTI_TEST_MADE=spawn,join MPIS mpich TIMEOUT 40)
 tutti_mpi_test(mpi-made PROGRAM mpi-made RANKS 2 ENV ${stats} TUTTI_TEST_MADE=spawn,join,connect MPIS impi TIMEOUT 40)
 tutti_mpi_test(mpi-made PROGRAM mpi-made RANKS 2 ENV ${stats} TUTTI_TEST_MADE=spawn,join,connect,errors MPIS impiabi TIMEOUT 40)
+program(reordered)
+tutti_mpi_test(mpi-reordered PROGRAM mpi-reordered RANKS 3 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 40)
