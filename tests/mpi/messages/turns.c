@@ -14,13 +14,14 @@ enum form { SEND, ISEND, PERSISTENT, SENDRECV, FORMS };
 static const char *const forms[FORMS] = {"MPI_Send", "MPI_Isend", "MPI_Send_init", "MPI_Sendrecv"};
 static const struct {
     int bytes, waits;
-} lengths[] = {{8, 0},   {32 << 10, 0}, {(32 << 10) + 8, 1}, {64 << 10, 1}, {512 << 10, 1}, {(512 << 10) + 8, 0},
-               {MOST, 0}};
+} lengths[] = {{8, 0},         {(32 << 10) - 8, 0},  {32 << 10, 1}, {64 << 10, 1},
+               {512 << 10, 1}, {(512 << 10) + 8, 0}, {MOST, 0}};
 enum { LENGTHS = sizeof lengths / sizeof lengths[0] };
 
 static struct kit_buffer out, in;
 static unsigned char data[MOST];
 static MPI_Request requests[WINDOW];
+static MPI_Status statuses[WINDOW];
 static int turns;
 
 static const unsigned char *contents(int rank, int number, int bytes)
@@ -107,7 +108,7 @@ static void windows(int persistent)
         }
         if (persistent)
             MPI_Startall(WINDOW, requests);
-        MPI_Waitall(WINDOW, requests, MPI_STATUSES_IGNORE);
+        MPI_Waitall(WINDOW, requests, statuses);
         if (kit_rank == 1)
             arrived(0, w, LENGTH, "window");
     }
