@@ -183,6 +183,10 @@ struct tutti_device {
         /* Most blocks of kernels that wait, of all calls and streams together, that are resident at once. NULL or 0:
          * kernels take no room from each other. */
         unsigned (*resident)(int gpu);
+        /* 1 if kernels of different processes take turns on the GPU, each of which is longer than a short message
+         * takes, while copies of 32 KiB and more between it and pinned host memory do not wait for a turn. Answers from
+         * the second call on are a load. NULL: they run side by side. */
+        int (*turns)(int gpu);
     } gpu;
 
     /* Memory. */

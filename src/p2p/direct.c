@@ -11,6 +11,12 @@
  * message, and packing it would only take scratch. */
 enum { GRACE_NS = 20000, GRACE_BYTES = 100, GRACES = 64 };
 
+/* Single messages from so many bytes on and up to so many go through pinned memory if sender and receiver take turns on
+ * the GPU. Two ranks on an H200 without MPS, half a round trip in us, fetched / by hand: 16 KiB 148 / 165, 32 KiB 148 /
+ * 30, 64 KiB 148 / 36, 256 KiB 148 / 68, 512 KiB 148 / 120, 1 MiB 148 / 208; staged as by hand. Copies of up to 16 KiB
+ * wait for the turn too (docs/results/2026-11-29-h200/turns.txt). */
+enum { TURNS_LEAST_BYTES = 32 << 10, TURNS_MOST_BYTES = 512 << 10 };
+
 /* ---- sender ---- */
 
 /* 1 if the receiver's kernels can read the message in place; the rendezvous describes how. */
@@ -64,10 +70,21 @@ int tutti_rndv_reaches(struct tutti_p2p_worker *worker, int peer, int gpu)
     return tutti_endpoint_mapped(endpoint, peer, gpu) != TUTTI_MAPS_CANNOT ? 1 : TUTTI_NO(SCRATCH_UNREACHED);
 }
 
+/* 1 if copies through pinned memory take less time than the receiver's kernel waits for its turn. Several messages are
+ * fetched in one turn. */
+static int direct_waits_for_turn(const struct tutti_p2p_worker *worker, int peer, const struct tutti_memory *memory,
+                                 uint64_t bytes, const struct tutti_endpoint_verdict *verdict)
+{
+    return bytes >= TURNS_LEAST_BYTES && bytes <= TURNS_MOST_BYTES && verdict->single &&
+           tutti_endpoint_takes_turns(worker->endpoint, peer, memory->gpu);
+}
+
 /* The answer that direct_cost() and the row `packed` would give, without a rendezvous. */
 static int p2p_direct_leaves(struct tutti_p2p_worker *worker, int peer, const struct tutti_memory *memory,
                              uint64_t bytes, struct tutti_endpoint_verdict *verdict)
 {
+    if (direct_waits_for_turn(worker, peer, memory, bytes, verdict))
+        return !TUTTI_NO(TURNS);
     return tutti_endpoint_leaves_now(worker->endpoint, peer, memory->gpu, memory->id, memory->bytes, bytes, verdict) &&
            !TUTTI_NO(UNMAPPED);
 }

@@ -42,6 +42,9 @@ int tutti_endpoint_gpus(const struct tutti_endpoint *endpoint, int gpus[]);
 int tutti_endpoint_reset_gpus(const struct tutti_endpoint *endpoint, int gpus[]);
 /* 1 if the peer takes rendezvous. */
 int tutti_endpoint_is_open(const struct tutti_endpoint *endpoint, int peer);
+/* Local, a few loads: 1 if kernels of this rank and of rank `peer` take turns on this GPU (device.h, gpu.turns), since
+ * both ranks have passed memory of it. */
+int tutti_endpoint_takes_turns(const struct tutti_endpoint *endpoint, int peer, int gpu);
 /* 1 if this rank takes rendezvous. */
 int tutti_endpoint_listens(const struct tutti_endpoint *endpoint);
 /* Short RTSs (p2p/short_rts.h): every receive of their receiver must know them, of host memory too. blind: a receive
@@ -138,8 +141,9 @@ int tutti_endpoint_share_later(struct tutti_endpoint *endpoint, struct tutti_rnd
  * as it is short and a mapping does not pay yet. needs_scratch: 1 if the peer is to have this rank's scratch.
  * distrust: the peer does not keep the allocation mapped. */
 struct tutti_endpoint_verdict {
-    int made;  /* 0: not yet */
-    int alone; /* by the caller: 1: the message is no part of a burst, whose kernels would be launched together */
+    int made;   /* 0: not yet */
+    int alone;  /* by the caller: 1: the message is no part of a burst, whose kernels would be launched together */
+    int single; /* by the caller: 1: probably no other send begins before this one is waited for */
     int pays, scratch_pays;
 };
 /* verdict: made before the rendezvous was taken, or not yet. */

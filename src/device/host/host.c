@@ -289,6 +289,12 @@ static int host_gpu_ready(const unsigned char (*gpus)[16], int n)
     return now - first >= (uint64_t)tutti_settings()->host_mapping_us * 1000;
 }
 
+static int host_turns(int gpu)
+{
+    (void)gpu;
+    return tutti_settings()->host_turns;
+}
+
 static uint64_t host_stay_ns(void)
 {
     return (uint64_t)tutti_settings()->host_stay_us * 1000;
@@ -342,6 +348,7 @@ const struct tutti_device tutti_device_host = {
     .gpu.reach = host_reach,
     .gpu.blocks = host_blocks,
     .gpu.resident = host_resident,
+    .gpu.turns = host_turns,
     .memory.classify = tutti_host_classify,
     .memory.alloc = kept_alloc,
     .memory.alloc_cleared = kept_alloc_cleared,

@@ -120,6 +120,20 @@ static int send_leaves(const struct tutti_message *message, const struct tutti_m
     return !ask->reached || tutti_p2p_leaves(&tutti_p2p, first, ask->peer, memory, ask->bytes, &ask->verdict);
 }
 
+/* 1 if the call waits for the message, or it is probably the only send between two completions: it is the first
+ * one since the last completion, and no window of sends went before that. */
+static int send_is_single(int waits)
+{
+    static atomic_uint completed = UINT_MAX, sends; /* at the last send; sends since the completion before it */
+    if (waits)
+        return 1;
+    const unsigned now = atomic_load_explicit(&tutti_requests_delivered, memory_order_relaxed);
+    const unsigned window = atomic_load_explicit(&sends, memory_order_relaxed);
+    const int is_first = atomic_exchange_explicit(&completed, now, memory_order_relaxed) != now;
+    atomic_store_explicit(&sends, is_first ? 1 : window + 1, memory_order_relaxed);
+    return is_first && window <= 1;
+}
+
 /* NULL: the MPI takes the message. Neither blocking calls nor persistent sends get a request here. */
 static struct tutti_send_request *new_send(const struct tutti_message *message, const struct tutti_memory *memory,
                                            int with_request, int blocking)
@@ -149,6 +163,7 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     memory = memory ? memory : &here;
     struct rndv_send_ask ask = {.layout = layout, .bytes = bytes, .peer = peer};
     ask.verdict.alone = blocking || atomic_load_explicit(&tutti_requests_open, memory_order_relaxed) < BURST;
+    ask.verdict.single = send_is_single(blocking || message->waits);
     if (send_leaves(message, memory, first, &ask))
         return NULL;
     struct tutti_send_request *sent = tutti_send_new(message);

@@ -9,6 +9,7 @@
 #include "mpi/request/unwatched.h"
 
 atomic_int tutti_requests_open, tutti_files_advance;
+atomic_uint tutti_requests_delivered;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the table */
 static struct tutti_request *table;
 static struct tutti_spares unused;

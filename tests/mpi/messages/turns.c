@@ -1,0 +1,159 @@
+/* Two ranks whose processes take turns on the GPU that they share: single messages of the lengths that wait longer for
+ * a turn than for copies through pinned memory are staged, with their own reason; windows of messages are fetched. The
+ * argument is 1 if the ranks take turns; otherwise all messages are fetched. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tutti/tutti.h>
+
+#include "kit.h"
+
+enum { MOST = 1 << 20, TIMES = 4, WINDOW = 16, WINDOWS = 3, LENGTH = 64 << 10, TAG = 6 };
+enum form { SEND, ISEND, PERSISTENT, SENDRECV, FORMS };
+static const char *const forms[FORMS] = {"MPI_Send", "MPI_Isend", "MPI_Send_init", "MPI_Sendrecv"};
+static const struct {
+    int bytes, waits;
+} lengths[] = {{8, 0},         {(32 << 10) - 8, 0},  {32 << 10, 1}, {64 << 10, 1},
+               {512 << 10, 1}, {(512 << 10) + 8, 0}, {MOST, 0}};
+enum { LENGTHS = sizeof lengths / sizeof lengths[0] };
+
+static struct kit_buffer out, in;
+static unsigned char data[MOST];
+static MPI_Request requests[WINDOW];
+static MPI_Status statuses[WINDOW];
+static int turns;
+
+static const unsigned char *contents(int rank, int number, int bytes)
+{
+    for (int b = 0; b < bytes; b++)
+        data[b] = (unsigned char)(rank * 151 + number * 29 + b + b / 251);
+    return data;
+}
+
+static void arrived(int from, int number, int bytes, const char *how)
+{
+    contents(from, number, bytes);
+    CHECK(memcmp(kit_get(&in, NULL), data, (size_t)bytes) == 0, "%s: a message of %d bytes is wrong", how, bytes);
+}
+
+static uint64_t staged(enum form form)
+{
+    return kit_counted(forms[form], "the two ranks share a GPU without MPS");
+}
+
+static void send_once(enum form form, const void *at, int bytes, MPI_Request *persistent)
+{
+    if (form == SEND) {
+        MPI_Send(at, bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+    } else if (form == ISEND) {
+        MPI_Isend(at, bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, requests);
+        MPI_Wait(requests, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Start(persistent);
+        MPI_Wait(persistent, MPI_STATUS_IGNORE);
+    }
+}
+
+static void one_form(enum form form, int bytes, int waits)
+{
+    const uint64_t before = staged(form), fetched = kit_counted(forms[form], "accelerated");
+    MPI_Request persistent = MPI_REQUEST_NULL;
+    for (int i = 0; i < TIMES; i++) {
+        char *from = kit_put(&out, 0, contents(kit_rank, i, bytes), (size_t)bytes);
+        char *into = kit_put(&in, 0, NULL, (size_t)bytes);
+        if (form == PERSISTENT && i == 0 && kit_rank == 0)
+            MPI_Send_init(from, bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &persistent);
+        if (form == SENDRECV)
+            MPI_Sendrecv(from, bytes, MPI_BYTE, !kit_rank, TAG, into, bytes, MPI_BYTE, !kit_rank, TAG, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
+        else if (kit_rank == 0)
+            send_once(form, from, bytes, &persistent);
+        else
+            MPI_Recv(into, bytes, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (form == SENDRECV || kit_rank == 1)
+            arrived(!kit_rank, i, bytes, forms[form]);
+    }
+    if (persistent != MPI_REQUEST_NULL)
+        MPI_Request_free(&persistent);
+    if (kit_rank == 1 && form != SENDRECV)
+        return;
+    const uint64_t now = staged(form) - before, most = kit_counted(forms[form], "accelerated") - fetched;
+    CHECK(now == (turns && waits ? TIMES : 0), "%s: %d of %d messages of %d bytes were staged for the turn",
+          forms[form], (int)now, TIMES, bytes);
+    CHECK((turns && waits) || most >= TIMES, "%s: %d of %d messages of %d bytes were fetched", forms[form], (int)most,
+          TIMES, bytes);
+}
+
+/* All of them but the first of the first window. */
+static void windows(int persistent)
+{
+    const enum form form = persistent ? PERSISTENT : ISEND;
+    const uint64_t before = staged(form), fetched = kit_counted(forms[form], "accelerated");
+    for (int i = 0; i < WINDOW && persistent; i++) {
+        if (kit_rank == 0)
+            MPI_Send_init(kit_put(&out, 0, contents(0, 0, LENGTH), LENGTH), LENGTH, MPI_BYTE, 1, i, MPI_COMM_WORLD,
+                          &requests[i]);
+        else
+            MPI_Recv_init(kit_put(&in, 0, NULL, LENGTH), LENGTH, MPI_BYTE, 0, i, MPI_COMM_WORLD, &requests[i]);
+    }
+    for (int w = 0; w < WINDOWS; w++) {
+        char *from = kit_put(&out, 0, contents(0, w, LENGTH), LENGTH), *into = kit_put(&in, 0, NULL, LENGTH);
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = 0; i < WINDOW && !persistent; i++) {
+            if (kit_rank == 0)
+                MPI_Isend(from, LENGTH, MPI_BYTE, 1, i, MPI_COMM_WORLD, &requests[i]);
+            else
+                MPI_Irecv(into, LENGTH, MPI_BYTE, 0, i, MPI_COMM_WORLD, &requests[i]);
+        }
+        if (persistent)
+            MPI_Startall(WINDOW, requests);
+        MPI_Waitall(WINDOW, requests, statuses);
+        if (kit_rank == 1)
+            arrived(0, w, LENGTH, "window");
+    }
+    for (int i = 0; i < WINDOW && persistent; i++)
+        MPI_Request_free(&requests[i]);
+    const int now = (int)(staged(form) - before), most = (int)(kit_counted(forms[form], "accelerated") - fetched);
+    CHECK(now <= turns, "%s: %d of %d messages of windows were staged for the turn", forms[form], now,
+          WINDOWS * WINDOW);
+    CHECK(kit_rank == 1 || most == WINDOWS * WINDOW - now, "%s: %d of %d messages of windows were fetched", forms[form],
+          most, WINDOWS * WINDOW);
+}
+
+/* Until messages no longer go through the MPI. */
+static void open_endpoints(void)
+{
+    int there = 0;
+    for (int turn = 0; turn < 10000 && !there; turn++) {
+        if (kit_rank == 0)
+            MPI_Send(kit_put(&out, 0, NULL, MOST), MOST, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+        else
+            MPI_Recv(kit_put(&in, 0, NULL, MOST), MOST, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        there = kit_rank == 0 && kit_counted("MPI_Send", "accelerated") > 4;
+        MPI_Bcast(&there, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    CHECK(there, "all messages go through the MPI");
+}
+
+int main(int argc, char **argv)
+{
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    if (kit_plain || kit_size != 2)
+        kit_skip("turns", "two ranks with the library are needed");
+    if (tutti_gpu_count() > 0)
+        tutti_gpu_set(kit_rank % tutti_gpu_count());
+    turns = argc > 1 ? atoi(argv[1]) : 0;
+    kit_open(&out, KIT_DEVICE, MOST);
+    kit_open(&in, KIT_DEVICE, MOST);
+    open_endpoints();
+    for (int form = 0; form < FORMS; form++) {
+        for (int l = 0; l < LENGTHS; l++)
+            one_form((enum form)form, lengths[l].bytes, lengths[l].waits);
+    }
+    windows(0);
+    windows(1);
+    kit_close(&out);
+    kit_close(&in);
+    return kit_end("turns");
+}
