@@ -60,8 +60,7 @@ __attribute__((visibility("default"))) int pthread_mutex_lock(pthread_mutex_t *l
     EACH(Sendrecv)                                                                                                     \
     EACH(Iallreduce)                                                                                                   \
     EACH(Allreduce)                                                                                                    \
-    EACH(Bcast) EACH(Barrier) EACH(Put) EACH(Win_flush) EACH(Comm_dup) EACH(Comm_free) EACH(File_open)                 \
-        EACH(File_close)
+    EACH(Bcast) EACH(Barrier) EACH(Put) EACH(Win_flush) EACH(Comm_dup) EACH(Comm_free) EACH(File_open) EACH(File_close)
 static struct calls {
 #define EACH(name) __typeof__(&MPI_##name) name;
     CALLS(EACH)

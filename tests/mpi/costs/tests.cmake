@@ -62,3 +62,11 @@ endforeach()
 tutti_mpi_test(mpi-frugal PROGRAM mpi-frugal RANKS 1 TIMEOUT 45)
 program(long_whole)
 tutti_mpi_test(mpi-long-whole PROGRAM mpi-long_whole RANKS 2 TIMEOUT 45)
+# Ranks that share a GPU and take turns there, as without MPS; with it; and with a GPU each.
+program(turns EVERYWHERE)
+tutti_mpi_test(mpi-turns PROGRAM mpi-turns RANKS 2 ARGS 1 EVERYWHERE TIMEOUT 40
+               ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_GPUS=1 TUTTI_HOST_TURNS=1)
+tutti_mpi_test(mpi-turns-mps PROGRAM mpi-turns RANKS 2 ARGS 0 TIMEOUT 40
+               ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_GPUS=1)
+tutti_mpi_test(mpi-turns-apart PROGRAM mpi-turns RANKS 2 ARGS 0 TIMEOUT 40
+               ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_GPUS=2 TUTTI_HOST_LINKS=all TUTTI_HOST_TURNS=1)
