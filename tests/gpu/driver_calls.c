@@ -16,7 +16,16 @@
  * whether a context was reset, with which pinned memory goes, and the first two of a length make it.
  * EARLY_CALLS: a copy that begins before the way of its message is known, of up to EARLY_MOST bytes: it is begun and
  * ended by calls of their own, each with the context. */
-enum { ALLOCATIONS = 12, MESSAGES = 4, CALLS = 7, EARLY_CALLS = 5, EARLY_MOST = 64 << 10, NOT_PINNED = 32, TAG = 3 };
+enum {
+    ALLOCATIONS = 12,
+    MESSAGES = 4,
+    CALLS = 7,
+    EARLY_CALLS = 5,
+    EARLY_MOST = 64 << 10,
+    TURNS_CALLS = 3,
+    NOT_PINNED = 32,
+    TAG = 3
+};
 
 /* What the memory is, is asked by the call that makes the request, and once by each start: by the sender then, by the
  * receiver when the message has arrived. */
@@ -50,7 +59,7 @@ int main(int argc, char **argv)
 {
     static const int sizes[] = {8, 4096, 60000};
     static char data[60000], got[60000];
-    int rank, own = 0, early = 0;
+    int rank, own = 0, early = 0, turns = 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     check_rank(rank);
@@ -75,8 +84,11 @@ int main(int argc, char **argv)
             const int makes = rank == 1 && waited == 1 && own == 0; /* the stream */
             own += rank * (int)waited;
             early += !rank * (int)waited;
-            CHECK(more <= (unsigned long)(pinned + makes) + waited * (rank ? 1 : EARLY_CALLS) || makes_pinned,
-                  "message %d of %d bytes: %lu calls too many", m, bytes, more);
+            const unsigned long most = (unsigned long)(pinned + makes) + waited * (rank ? 1 : EARLY_CALLS);
+            /* Once: whether processes take turns on the GPU, which only messages of this length ask. */
+            const int asks = bytes == 60000 && !turns && more == most + TURNS_CALLS;
+            turns |= asks;
+            CHECK(more <= most || makes_pinned || asks, "message %d of %d bytes: %lu calls too many", m, bytes, more);
             CHECK(fake->queries - questions == 1 && waited <= (unsigned long)(rank || bytes <= EARLY_MOST),
                   "message %d of %d bytes: %lu questions, %lu waits", m, bytes, fake->queries - questions, waited);
         }
