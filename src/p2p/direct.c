@@ -11,11 +11,11 @@
  * message, and packing it would only take scratch. */
 enum { GRACE_NS = 20000, GRACE_BYTES = 100, GRACES = 64 };
 
-/* Single messages from so many bytes on and up to so many go through pinned memory if sender and receiver take turns on
- * the GPU. Two ranks on an H200 without MPS, half a round trip in us, fetched / by hand: 16 KiB 148 / 165, 32 KiB 148 /
- * 30, 64 KiB 148 / 36, 256 KiB 148 / 68, 512 KiB 148 / 120, 1 MiB 148 / 208; staged as by hand. Copies of up to 16 KiB
+/* Single messages of more bytes and of up to so many go through pinned memory if sender and receiver take turns on the
+ * GPU. Two ranks on an H200 without MPS, half a round trip in us, fetched / by hand: 24 KiB 150 / 171, 28 KiB 150 / 31,
+ * 64 KiB 148 / 36, 256 KiB 148 / 68, 512 KiB 148 / 120, 1 MiB 148 / 208; staged as by hand. Copies of up to 24 KiB
  * wait for the turn too (docs/results/2026-11-29-h200/turns.txt). */
-enum { TURNS_LEAST_BYTES = 32 << 10, TURNS_MOST_BYTES = 512 << 10 };
+enum { TURNS_MORE_BYTES = 24 << 10, TURNS_MOST_BYTES = 512 << 10 };
 
 /* ---- sender ---- */
 
@@ -75,7 +75,7 @@ int tutti_rndv_reaches(struct tutti_p2p_worker *worker, int peer, int gpu)
 static int direct_waits_for_turn(const struct tutti_p2p_worker *worker, int peer, const struct tutti_memory *memory,
                                  uint64_t bytes, const struct tutti_endpoint_verdict *verdict)
 {
-    return bytes >= TURNS_LEAST_BYTES && bytes <= TURNS_MOST_BYTES && verdict->single &&
+    return bytes > TURNS_MORE_BYTES && bytes <= TURNS_MOST_BYTES && verdict->single &&
            tutti_endpoint_takes_turns(worker->endpoint, peer, memory->gpu);
 }
 

@@ -250,7 +250,7 @@ static int cuda_turns(int gpu)
 static const char cuda_rules[] =
     "allreduce:"
     " 0-3k/5-*@ll 3k-128k/5-8@ll128 128k-9m/5-8@twoshot_ll128 3k-48k/9-*@ll128 48k-9m/9-*@twoshot_ll128"
-    " 0-6k@ll 6k-384k@ll128 384k-1m/2@ll128 8m-1024g/2@pipeline_direct 384k-9m@twoshot_ll128 9m-256m@pipeline *@copies "
+    " 0-6k@ll 6k-384k@ll128 384k-1m/2@ll128 9m-1024g/2@pipeline_direct 384k-9m@twoshot_ll128 9m-256m@pipeline *@copies "
     "9m-1024g@pipeline *@direct "
     "*@pipeline"
     " 0-4k@leader_ll 4k-128k@leader_ll128 128k-6m@leader_twoshot_ll128 *@leader_pipeline *@leader *@staged; "

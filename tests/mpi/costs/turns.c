@@ -14,8 +14,8 @@ enum form { SEND, ISEND, PERSISTENT, SENDRECV, FORMS };
 static const char *const forms[FORMS] = {"MPI_Send", "MPI_Isend", "MPI_Send_init", "MPI_Sendrecv"};
 static const struct {
     int bytes, waits;
-} lengths[] = {{8, 0},         {(32 << 10) - 8, 0},  {32 << 10, 1}, {64 << 10, 1},
-               {512 << 10, 1}, {(512 << 10) + 8, 0}, {MOST, 0}};
+} lengths[] = {{8, 0},   {24 << 10, 0}, {(24 << 10) + 8, 1}, {64 << 10, 1}, {512 << 10, 1}, {(512 << 10) + 8, 0},
+               {MOST, 0}};
 enum { LENGTHS = sizeof lengths / sizeof lengths[0] };
 
 static struct kit_buffer out, in;

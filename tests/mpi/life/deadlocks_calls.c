@@ -103,10 +103,14 @@ static int with_info(MPI_Comm comm, int first)
     return MPI_Comm_dup_with_info(comm, MPI_INFO_NULL, &made) == MPI_SUCCESS && works(&made);
 }
 
+/* MPICH 4.0 crashes on a communicator whose group was never asked for, without Tutti too. */
 static int of_group(MPI_Comm comm, int first)
 {
     MPI_Comm made = MPI_COMM_NULL;
+    MPI_Group own;
     (void)first;
+    MPI_Comm_group(comm, &own);
+    MPI_Group_free(&own);
     return MPI_Comm_create_group(comm, everybody, TAG, &made) == MPI_SUCCESS && works(&made);
 }
 

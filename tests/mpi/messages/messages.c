@@ -257,6 +257,7 @@ static void loose_ends(void)
     CHECK(receive != MPI_REQUEST_NULL && got == COUNT, "MPI_Request_get_status: %d elements", got);
     int error = MPI_Wait(&receive, MPI_STATUS_IGNORE);
     arrived(&to[1], error, 31, COUNT, "MPI_Request_get_status and MPI_Wait");
+    MPI_Barrier(MPI_COMM_WORLD); /* the peer has received what the freed request sends: its memory is used again */
 
     /* Probed. */
     MPI_Message message;
