@@ -99,7 +99,7 @@ static void test_mappings(void **state)
         kit_free(made[--n]);
 }
 
-/* What is allocated, by address; what is as long is kept by nobody once it is freed. */
+/* The allocations in order of their addresses. Allocations of this length are not kept after they are freed. */
 static struct piece {
     char *base;
     size_t span;

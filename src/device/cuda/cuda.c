@@ -172,21 +172,27 @@ static int visible_reach(CUdevice device, CUdevice other)
                : 1;
 }
 
+int tutti_cuda_of_uuid(const unsigned char uuid[16], CUdevice *device)
+{
+    CUuuid found;
+    for (int g = 0, count = tutti_cuda_count(); g < count; g++) {
+        if (tutti_cuda.DeviceGet(device, g) == CUDA_SUCCESS &&
+            tutti_cuda.DeviceGetUuid(&found, *device) == CUDA_SUCCESS && memcmp(found.bytes, uuid, 16) == 0)
+            return 1;
+    }
+    return 0;
+}
+
 static int cuda_reach(int gpu, const unsigned char peer[16])
 {
     CUdevice device, other;
-    CUuuid found;
     unsigned char own[16];
-    int count = tutti_cuda_count();
     if (device_of(gpu, &device) != TUTTI_OK || cuda_uuid(gpu, own) != TUTTI_OK)
         return 0;
     if (memcmp(own, peer, 16) == 0)
         return 2;
-    for (int g = 0; g < count; g++) {
-        if (g != gpu && tutti_cuda.DeviceGet(&other, g) == CUDA_SUCCESS &&
-            tutti_cuda.DeviceGetUuid(&found, other) == CUDA_SUCCESS && memcmp(found.bytes, peer, 16) == 0)
-            return visible_reach(device, other);
-    }
+    if (tutti_cuda_of_uuid(peer, &other))
+        return visible_reach(device, other);
     /* A GPU that CUDA_VISIBLE_DEVICES hides from this process cannot be asked about, but the driver maps its memory all
      * the same where the link allows: the attempt decides, when windows are imported and all ranks agree on the
      * outcome. */

@@ -74,6 +74,8 @@ int tutti_cuda_any(void);
  * the driver cannot. */
 int tutti_cuda_complete_copies(int gpu, CUcontext handle, int fresh);
 
+/* 1 if this process sees the GPU of this UUID: *device. */
+int tutti_cuda_of_uuid(const unsigned char uuid[16], CUdevice *device);
 /* 1 if the driver, or else the management library, says that NVLink joins the two GPUs, by their UUIDs, and that they
  * are of one compute capability. If neither can answer, one message at info level reports it. */
 int tutti_cuda_nvlink(const unsigned char one[16], const unsigned char other[16]);

@@ -1,9 +1,8 @@
-/* Whether NVLink joins two GPUs of one kind. A driver that knows links which carry some atomics, as PCIe does, from
- * those which carry all knows it of the GPUs that this process sees. It reports nothing of those that
- * CUDA_VISIBLE_DEVICES hides, as launchers that pin ranks to GPUs do, and earlier drivers count other links too. There
- * NVIDIA's management library (core/nvml.h) is asked, which knows of all GPUs and may be missing. It takes longer than
- * all else of a first collective: 10 ms to start and 6 ms for each GPU (H200), so a thread asks it, and the answers are
- * kept. */
+/* Whether NVLink joins two GPUs of one kind. Drivers since CUDA 13 say whether a link carries all atomics, as NVLink
+ * does, or only some, as PCIe does, of GPUs that this process sees. Earlier ones count both alike, and none knows of
+ * GPUs that CUDA_VISIBLE_DEVICES hides, as launchers that pin ranks to GPUs do: then NVIDIA's management library
+ * (core/nvml.h) is asked, which knows all GPUs and may be missing. It takes longer than all else of a first collective:
+ * 10 ms to start and 6 ms for each GPU (H200), so a thread asks it, and the answers are kept. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -86,24 +85,12 @@ static int gpus_ask(const unsigned char one[16], const unsigned char other[16])
     return kind < 0 ? -1 : status == STATUS_OK && kind == capability_of(b);
 }
 
-/* A GPU that this process sees. */
-static int device_of_uuid(const unsigned char uuid[16], CUdevice *device)
-{
-    CUuuid found;
-    for (int g = 0, count = tutti_cuda_count(); g < count; g++) {
-        if (tutti_cuda.DeviceGet(device, g) == CUDA_SUCCESS &&
-            tutti_cuda.DeviceGetUuid(&found, *device) == CUDA_SUCCESS && memcmp(found.bytes, uuid, 16) == 0)
-            return 1;
-    }
-    return 0;
-}
-
 /* The driver's answer, from any thread. Negative: it gives no answer. */
 static int driver_says(const unsigned char one[16], const unsigned char other[16])
 {
     CUdevice a, b;
     int all, some, of_a, of_b;
-    if (!device_of_uuid(one, &a) || !device_of_uuid(other, &b) ||
+    if (!tutti_cuda_of_uuid(one, &a) || !tutti_cuda_of_uuid(other, &b) ||
         tutti_cuda.DeviceGetP2PAttribute(&some, (CUdevice_P2PAttribute)ONLY_PARTIAL_ATOMICS, a, b) != CUDA_SUCCESS ||
         tutti_cuda.DeviceGetP2PAttribute(&all, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, a, b) != CUDA_SUCCESS ||
         (all && some))

@@ -85,6 +85,9 @@ void kit_expect_scan(void *out, const struct oracle_case *c, int depth, size_t f
 
 /* Calls counted so far whose row starts with `call` and names `word` as outcome or reason. Needs TUTTI_STATS=1. */
 uint64_t kit_counted(const char *call, const char *word);
+/* Collective over two ranks, with TUTTI_STATS=1: sends messages of so many bytes from `out` of rank 0 into `in` of rank
+ * 1 until they no longer go through the MPI. */
+void kit_open_endpoints(struct kit_buffer *out, struct kit_buffer *in, int bytes, int tag);
 int kit_class(int error);
 /* Local. The class by which the MPI itself, without the library, refuses the pair on host memory: not each knows all of
  * the standard's pairs. MPI_SUCCESS if it takes it. */

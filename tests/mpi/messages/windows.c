@@ -51,23 +51,6 @@ static void window(struct kit_buffer *from, int round, int bytes)
     CHECK(memcmp(kit_get(&in, NULL), data, all) == 0, "a window of %d messages of %d bytes is wrong", WINDOW, bytes);
 }
 
-/* Until messages no longer go through the MPI. */
-static void open_endpoints(void)
-{
-    int there = 0;
-    for (int turn = 0; turn < 10000 && !there; turn++) {
-        if (kit_rank == 0)
-            MPI_Send(kit_put(&out, 0, NULL, MOST), MOST, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
-        else
-            MPI_Recv(kit_put(&in, 0, NULL, MOST), MOST, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        const int mapped = kit_counted("memory of other ranks", "mapped") > 0;
-        MPI_Reduce(&mapped, &there, 1, MPI_INT, MPI_MAX, 0, MPI_COMM_WORLD);
-        there = kit_rank == 0 && there && kit_counted("MPI_Send", "accelerated") > 4;
-        MPI_Bcast(&there, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    }
-    CHECK(there, "all messages go through the MPI");
-}
-
 /* Long messages, of a length that no half is a multiple of, until copy engines have carried a half of one: the sender
  * packs a message whose receiver is late. */
 static void long_ones(void)
@@ -118,7 +101,7 @@ int main(int argc, char **argv)
     kit_open(&out, KIT_DEVICE, (size_t)WINDOW * MOST);
     kit_open(&in, KIT_DEVICE, (size_t)WINDOW * MOST);
     kit_open(&plain, KIT_HOST, (size_t)WINDOW * MOST);
-    open_endpoints();
+    kit_open_endpoints(&out, &in, MOST, TAG);
     const unsigned long long pinned = kit_counted("bounce buffers", "pinned");
     for (int l = 0; l < (int)(sizeof lengths / sizeof lengths[0]) && kit_rank < 2; l++) {
         unsigned long long made = 0;
