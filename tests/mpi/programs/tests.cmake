@@ -99,6 +99,8 @@ programs(together-forms ${together},bottom,wide,guest 35 50)
 programs(moved-forms ${moved},${neighbours},${reduced},${around},dup,split,icoll,blocking,bottom 35 30)
 string(REPLACE ",rsend" "" together_aside ${together})
 programs(together-aside ${together_aside},aside,guest 35 50)
+# The core as it is installed (tests/install).
+programs(together-installed ${together} 26 30 LD_LIBRARY_PATH=${TUTTI_CORE_INSTALLED})
 programs(together-gpus ${together} 26 30 TUTTI_HOST_GPUS=1)
 tutti_mpi_test(mpi-programs-together-two-nodes PROGRAM mpi-programs RANKS 4 MANY 26 ARGS 40 100k 20 MPIS openmpi
                ENV TUTTI_TEST_KINDS=${together} TUTTI_NODE_RANKS=2 LABELS programs)
