@@ -31,6 +31,7 @@ struct tutti_coll_state {
     int offered;        /* 1: all ranks have filled their shares before they arrived */
     unsigned granted;   /* blocks of a kernel that waits, the same on all ranks; 0: not agreed */
     int beside_streams; /* 1: some rank has communicators with a stream */
+    int lines_come;     /* 1: the next call may be made in lines */
 
     int moves_prepared;    /* 1: this rank has prepared the kernels that move data */
     uint64_t lead_longest; /* bytes of the longest run that leaders have moved */

@@ -176,9 +176,9 @@ struct tutti_device {
         /* 1 if the 128 bytes that a warp stores at once are seen whole, and atomic operations work, between two GPUs of
          * the machine that reach each other (NVLink), which the process need not see. NULL: between all. */
         int (*lines)(const unsigned char one[16], const unsigned char other[16]);
-        /* 1 if lines answers at once for any two of the GPUs. 0: it would wait for something that takes long, and has
-         * begun in the background. NULL: it never waits. */
-        int (*ready)(const unsigned char (*gpus)[16], int n);
+        /* 1 if lines answers at once for any two of the GPUs. 0: it would wait for something that takes long, which
+         * begins in the background if `ask` is 1. NULL: it never waits. */
+        int (*ready)(const unsigned char (*gpus)[16], int n, int ask);
         unsigned (*blocks)(int gpu); /* most thread blocks that are resident at once for kernels that wait */
         /* Most blocks of kernels that wait, of all calls and streams together, that are resident at once. NULL or 0:
          * kernels take no room from each other. */

@@ -19,6 +19,8 @@ void tutti_team_arrive(struct tutti_team *team, const struct tutti_arrival *mine
 {
     struct tutti_membership *membership = tutti_membership(team);
     struct tutti_slot *slot = team->slot[team->rank];
+    const uint32_t lines =
+        team->lines_later && team->rank == 0 && mine->kind == TUTTI_ARRIVAL_DEVICE && tutti_team_lines_look(team);
     count_step(team);
     __atomic_store_n(&membership->caller, pthread_self(), __ATOMIC_RELAXED);
     if (membership->held)
@@ -27,6 +29,7 @@ void tutti_team_arrive(struct tutti_team *team, const struct tutti_arrival *mine
     atomic_store_explicit(&slot->done, team->sequence, memory_order_release);
     uint32_t sequence = ++team->sequence;
     membership->seen[team->rank] = *mine;
+    membership->seen[team->rank].lines = lines;
     membership->come = UINT64_C(1) << team->rank;
     membership->late = 0;
     membership->test.team = NULL;
@@ -36,8 +39,8 @@ void tutti_team_arrive(struct tutti_team *team, const struct tutti_arrival *mine
     membership->offered = 0;
     if (!tutti_arrival_leaves(mine->kind))
         atomic_store_explicit(&slot->device[membership->device_calls++ & 1], sequence, memory_order_relaxed);
-    atomic_store_explicit(&slot->record[sequence % TUTTI_RECORDS].blocks, mine->blocks | mine->streams << 31,
-                          memory_order_relaxed);
+    atomic_store_explicit(&slot->record[sequence % TUTTI_RECORDS].blocks,
+                          mine->blocks | lines << 30 | mine->streams << 31, memory_order_relaxed);
     tutti_record_write(slot, sequence, mine->collective, mine->type, mine->op, mine->kind, mine->count, mine->detail);
 }
 

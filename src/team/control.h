@@ -47,6 +47,7 @@ struct tutti_arrival {
     uint32_t blocks;     /* DEVICE: that this rank has for the call, see sm_budget.h; 0: it takes them later. HOST, of a
                             data mover: enum tutti_reason why; 0: host memory */
     uint32_t streams;    /* DEVICE: 1 where communicators with a stream live in its process */
+    uint32_t lines;      /* DEVICE, of rank 0: 1 if all links are known by now to deliver lines (lines.c) */
 };
 
 /* The same in shared memory, each word written whole. A rank with host memory never waits and may run any number of
@@ -57,9 +58,9 @@ struct tutti_arrival {
 struct tutti_record {
     _Atomic uint64_t head; /* low half: sequence; high half: bytes of kind, collective, type, op */
     _Atomic uint64_t count, detail;
-    _Atomic uint32_t ready; /* the sequence again */
-    _Atomic uint32_t
-        blocks; /* and streams << 31: of ranks with device memory, whose record stays until all have read it */
+    _Atomic uint32_t ready;  /* the sequence again */
+    _Atomic uint32_t blocks; /* and lines << 30, streams << 31: of ranks with device memory, whose record stays until
+                                all have read it */
 };
 
 /* Buffers that a rank offers to its peers in a call, written by ranks with device memory, which are never more than one

@@ -92,6 +92,8 @@ struct tutti_membership {
     int number[TUTTI_MAX_RANKS]; /* slot of each rank in its page */
     uint32_t generation[TUTTI_MAX_RANKS];
     int words_of[TUTTI_MAX_RANKS];              /* of an open team: each rank's set of words */
+    unsigned char uuid[TUTTI_MAX_GPUS][16];     /* of an open team: each participant's GPU */
+    int lines;                                  /* rank 0, team->lines_later: what lines.c knows so far */
     struct tutti_arrival seen[TUTTI_MAX_RANKS]; /* records of the current call, of the ranks in `come` */
     struct tutti_mapping *holds[2 * TUTTI_MAX_RANKS];
     struct tutti_mapping *pins[TUTTI_MAX_GPUS + TUTTI_MAX_RANKS];
@@ -174,7 +176,8 @@ static inline int tutti_record_read(const struct tutti_slot *slot, uint32_t sequ
                                   .kind = head >> 32 & 0xff,
                                   .count = count,
                                   .detail = detail,
-                                  .blocks = blocks & INT32_MAX,
+                                  .blocks = blocks & ((UINT32_C(1) << 30) - 1),
+                                  .lines = blocks >> 30 & 1,
                                   .streams = blocks >> 31};
     return 1;
 }
@@ -183,6 +186,11 @@ static inline int tutti_status_of_word(uint32_t word)
 {
     return word == 0 ? TUTTI_OK : word <= (uint32_t)-TUTTI_ERR_NOT_EXPORTABLE ? -(int)word : TUTTI_ERR_BROKEN;
 }
+/* Local, rank 0, see lines.c. open: the answer, LATER if it is not there; with TUTTI_MAPPING_PRICE_US it is waited for. look:
+ * before an arrival with device memory of a team with lines_later; 1 if all links are known to deliver lines. */
+enum tutti_lines { TUTTI_LINES_NONE, TUTTI_LINES_LATER, TUTTI_LINES_THERE };
+enum tutti_lines tutti_team_lines_open(struct tutti_team *team);
+int tutti_team_lines_look(struct tutti_team *team);
 /* tutti_team_vote() for another purpose, which stall reports name. */
 int tutti_team_vote_for(struct tutti_team *team, enum tutti_waiting_for what, uint32_t mine, uint32_t *all);
 /* The same among the ranks of the mask; breaks nothing. */

@@ -10,7 +10,6 @@
 #include "team/expose.h"
 #include "team/resources.h"
 #include "team/share.h"
-#include "team/sharing.h"
 #include "team/socket.h"
 
 struct opening {
@@ -19,7 +18,8 @@ struct opening {
     const char *why;                            /* of this rank; NULL: none */
     struct tutti_offer offers[TUTTI_MAX_RANKS]; /* copies: what has been checked must not change */
     int fd[TUTTI_MAX_RANKS];
-    int lines; /* this rank's GPU and all others see each other's 128-byte stores whole */
+    enum tutti_lines lines; /* whether this rank's GPU and all others see each other's 128-byte stores whole; of rank 0
+                               any two */
 };
 
 /* Second phase: reasons as numbers, so that the least one can be agreed. */
@@ -206,33 +206,6 @@ static int offer_sound(const struct tutti_offer *offer)
            offer->words < TUTTI_WORDS;
 }
 
-/* How the GPUs of the team are linked: rank 0 asks for all pairs, and the others take its answer, since a process takes
- * 6 ms for each GPU that it asks about (H200), and all that ask at once wait for each other. */
-static int links_have_lines(const struct opening *o)
-{
-    const struct tutti_team *team = o->team;
-    for (int a = 0; a < team->gpus && team->device->gpu.lines; a++) {
-        for (int b = a + 1; b < team->gpus; b++) {
-            if (!team->device->gpu.lines(o->offers[team->leader_of[a]].uuid, o->offers[team->leader_of[b]].uuid))
-                return 0;
-        }
-    }
-    return 1;
-}
-
-int tutti_team_links_are_known(struct tutti_team *team, int gpu)
-{
-    const struct tutti_device *device = tutti_device();
-    unsigned char gpus[TUTTI_MAX_GPUS][16];
-    if (!device || !device->gpu.ready)
-        return 1;
-    tutti_sharing_look(team->node, device, gpu);
-    if (team->rank != 0)
-        return 1;
-    const int n = tutti_sharing_gpus(team->node, tutti_membership(team)->peer, team->size, gpus, TUTTI_MAX_GPUS);
-    return device->gpu.ready((const unsigned char(*)[16])gpus, n);
-}
-
 static int open_map_all(struct opening *o)
 {
     struct tutti_team *team = o->team;
@@ -247,16 +220,18 @@ static int open_map_all(struct opening *o)
         ticks = o->offers[r].ticks > ticks ? o->offers[r].ticks : ticks;
     if (tutti_resources_begin(team->node, o->resources, ticks, least_bytes(o)) != TUTTI_OK)
         return REASON_CHANNEL;
-    int setting = tutti_settings()->lines;
-    o->lines = setting != TUTTI_SET_NO;
+    int setting = tutti_settings()->lines, lines = setting != TUTTI_SET_NO;
     for (int g = 0; g < team->gpus && team->leader; g++) {
         int reach = g == team->gpu_index ? 2 : team->device->gpu.reach(team->gpu, o->offers[team->leader_of[g]].uuid);
         if (!reach)
             return REASON_REACH;
-        o->lines &= reach == 2 || setting == TUTTI_SET_YES;
+        lines &= reach == 2 || setting == TUTTI_SET_YES;
     }
-    if (o->lines && setting == TUTTI_SET_AUTO && team->rank == 0)
-        o->lines = links_have_lines(o);
+    o->lines = lines ? TUTTI_LINES_THERE : TUTTI_LINES_NONE;
+    for (int g = 0; g < team->gpus; g++)
+        memcpy(tutti_membership(team)->uuid[g], o->offers[team->leader_of[g]].uuid, sizeof o->offers[0].uuid);
+    if (lines && setting == TUTTI_SET_AUTO && team->rank == 0)
+        o->lines = tutti_team_lines_open(team);
     memset(team->window, 0, sizeof team->window);
     memset(team->scratch_of, 0, sizeof team->scratch_of);
     for (int r = 0; r < team->size; r++) {
@@ -368,8 +343,8 @@ int tutti_team_open(struct tutti_team *team, int gpu)
         status = offers_exchange(&o);
         if (status == TUTTI_OK)
             outcome = (uint32_t)open_map_all(&o);
-        if (outcome == REASONS && o.lines)
-            outcome++;
+        if (outcome == REASONS)
+            outcome += o.lines;
         for (int r = 0; r < team->size; r++) {
             if (o.fd[r] >= 0)
                 close(o.fd[r]);
@@ -378,7 +353,8 @@ int tutti_team_open(struct tutti_team *team, int gpu)
             status = tutti_team_vote(team, outcome, &outcome);
         if (status != TUTTI_OK || outcome < REASONS)
             why = status == TUTTI_OK ? tutti_reasons[reasons[outcome]].text : TUTTI_REASON_TEXT(PEER);
-        team->lines = !why && outcome > REASONS;
+        team->lines = !why && outcome == REASONS + TUTTI_LINES_THERE;
+        team->lines_later = !why && outcome == REASONS + TUTTI_LINES_LATER;
     }
     if (why)
         opening_give_up(&o, why);
@@ -406,6 +382,7 @@ int tutti_team_close(struct tutti_team *team, uint64_t reset)
     team->words = team->words_device = NULL;
     team->stream = NULL;
     team->scratch = NULL;
+    team->lines = team->lines_later = 0;
     team->state = TUTTI_TEAM_CLOSED;
     tutti_resources_drop(team->node, resources);
     return TUTTI_OK;

@@ -150,19 +150,3 @@ void tutti_sharing_look(struct tutti_node *node, const struct tutti_device *devi
     if (own && atomic_load_explicit(&own->shared, memory_order_relaxed))
         tutti_gpu_share(gpu);
 }
-
-int tutti_sharing_gpus(const struct tutti_node *node, const int ranks[], int n, unsigned char (*gpus)[16], int most)
-{
-    int found = 0;
-    for (int r = 0; r < n; r++) {
-        const struct tutti_present *theirs = node->peer[ranks[r]].page->control->present;
-        for (int i = 0; i < TUTTI_PRESENT_GPUS && atomic_load(&theirs[i].there); i++) {
-            int g = 0;
-            while (g < found && memcmp(gpus[g], theirs[i].uuid, sizeof gpus[g]) != 0)
-                g++;
-            if (g == found && found < most)
-                memcpy(gpus[found++], theirs[i].uuid, sizeof gpus[g]);
-        }
-    }
-    return found;
-}

@@ -14,8 +14,5 @@ void tutti_sharing_close(struct tutti_node *node);
 /* Local, any thread; cheap from the second call for a GPU on. This rank works on the GPU. If another rank of the
  * machine does too, tutti_gpu_share() is called here, and there at its next look. */
 void tutti_sharing_look(struct tutti_node *node, const struct tutti_device *device, int gpu);
-/* Local, any thread: the UUIDs of the GPUs that these ranks of the node work on so far, each once, at most `most`.
- * Returns how many. */
-int tutti_sharing_gpus(const struct tutti_node *node, const int ranks[], int n, unsigned char (*gpus)[16], int most);
 
 #endif

@@ -93,6 +93,7 @@ struct tutti_team {
     uint32_t finished;                 /* blocks of this GPU's launches so far */
     uint32_t noticed;                  /* what the last launch that was waited for left in its word */
     int lines;                         /* 1: all GPUs see peers' 128-byte stores whole, or TUTTI_LINES is set so */
+    int lines_later;                   /* 1: that is not known yet; alike on all ranks */
     unsigned blocks;                   /* of a kernel that waits, at most; agreed by all ranks */
     unsigned held;                     /* blocks that this rank has taken for it, see sm_budget.h */
     unsigned share;                    /* blocks that are the team's for as long as it lives; 0: none */
@@ -209,9 +210,16 @@ int tutti_team_take_report(struct tutti_team *team);
  * UNAVAILABLE on all (`why` says the reason; not an error). Through shared memory alone, so that it is bounded, reports
  * stalls and may be called on any thread. */
 int tutti_team_open(struct tutti_team *team, int gpu);
-/* Local. Before a call of a closed team on memory of `gpu` (-1: not known). 1 if tutti_team_open() need not wait to
- * know how the GPUs that the team's ranks have worked on are linked; 0: that is being asked in the background. */
-int tutti_team_links_are_known(struct tutti_team *team, int gpu);
+/* Local, after tutti_team_await(). 1 on all ranks, or on none: from the next call on team->lines is 1, by
+ * tutti_team_lines_take(). Ranks that did not wait for this call's arrivals keep team->lines too. */
+int tutti_team_lines_told(const struct tutti_team *team, const struct tutti_arrival *const all[]);
+static inline int tutti_team_lines_come(const struct tutti_team *team, const struct tutti_arrival *const all[])
+{
+    return team->lines_later && tutti_team_lines_told(team, all);
+}
+void tutti_team_lines_take(struct tutti_team *team);
+/* Collective over the ranks of an open team: waits until team->lines is known. A status. */
+int tutti_team_lines_settle(struct tutti_team *team);
 /* Local. 1 if opening a closed team that is whole on `gpu` (-1: on the GPU of some earlier team) most likely allocates
  * and maps nothing: a team of all its ranks was open there before, and has given its channel back. */
 int tutti_team_opens_soon(const struct tutti_team *team, int gpu);

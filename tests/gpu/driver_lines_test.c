@@ -45,12 +45,12 @@ static void test_told(void **state)
     (void)state;
     fake->tells_atomics = 1;
     const int before = *questions;
-    assert_int_equal(device->gpu.ready(gpus, 2), 1);
+    assert_int_equal(device->gpu.ready(gpus, 2, 1), 1);
     assert_int_equal(device->gpu.lines(uuid[0], uuid[1]), 1);
     fake->no_atomics = 1;
     assert_int_equal(device->gpu.lines(uuid[1], uuid[0]), 0);
     fake->some_atomics = 1; /* PCIe */
-    assert_int_equal(device->gpu.ready(gpus, 2), 1);
+    assert_int_equal(device->gpu.ready(gpus, 2, 1), 1);
     assert_int_equal(device->gpu.lines(uuid[0], uuid[1]), 0);
     assert_int_equal(*questions, before);
     fake->no_atomics = 0; /* some only, and all: NVML is asked */
@@ -89,15 +89,17 @@ static void test_ready(void **state)
     memcpy(some[0], uuid[0], 16);
     memcpy(some[1], uuid[2], 16);
     memcpy(some[2], uuid[4], 16);
-    assert_int_equal(device->gpu.ready(gpus, 1), 1);
+    assert_int_equal(device->gpu.ready(gpus, 1, 1), 1);
+    assert_int_equal(*starts, 0);
+    assert_int_equal(device->gpu.ready(gpus, 2, 0), 0); /* does not ask */
     assert_int_equal(*starts, 0);
     atomic_store(held, 1);
-    assert_int_equal(device->gpu.ready(gpus, 2), 0);
-    assert_int_equal(device->gpu.ready(gpus, 2), 0);
+    assert_int_equal(device->gpu.ready(gpus, 2, 1), 0);
+    assert_int_equal(device->gpu.ready(gpus, 2, 1), 0);
     atomic_store(held, 0);
     assert_int_equal(device->gpu.lines(uuid[0], uuid[2]), 1);
-    assert_int_equal(device->gpu.ready(gpus, 2), 1);
-    while (!device->gpu.ready(gpus, 3)) /* also one that the library does not know */
+    assert_int_equal(device->gpu.ready(gpus, 2, 1), 1);
+    while (!device->gpu.ready(gpus, 3, 1)) /* also one that the library does not know */
         sched_yield();
     assert_int_equal(device->gpu.lines(uuid[2], uuid[4]), 0);
     assert_int_equal(*starts, 1);

@@ -114,6 +114,8 @@ int tutti_enqueue_open(struct tutti_team *team, int gpu)
         return tutti_team_break(team, status);
     if (team->state != TUTTI_TEAM_OPEN)
         return TUTTI_ERR_UNAVAILABLE;
+    if ((status = tutti_team_lines_settle(team)) != TUTTI_OK) /* such calls have no arrivals */
+        return status;
     tutti_coll_of(team)->linger.us =
         0; /* a kernel that stays in another stream would count the same epochs as this one */
     status = tutti_team_vote(team, (gpu < 0 || gpu == team->gpu) && team->life == tutti_gpu_life(team->gpu),

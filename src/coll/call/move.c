@@ -16,7 +16,7 @@
  * the rank has for their kernels, 0: it takes them later; whether it chose the rows before the team was open; and a sum
  * over its sent and received lengths, which shows all ranks whether both sides of each run have one length. */
 enum { HELD_BITS = 9, BEFORE_BITS = 1, SUM_BITS = 14 };
-_Static_assert((int)TUTTI_MOVES <= 32 && (int)HELD_BITS + (int)BEFORE_BITS + (int)SUM_BITS <= 31,
+_Static_assert((int)TUTTI_MOVES <= 32 && (int)HELD_BITS + (int)BEFORE_BITS + (int)SUM_BITS <= 30,
                "an arrival has room for so many");
 enum { BEFORE_AT = HELD_BITS, SUM_AT = BEFORE_AT + BEFORE_BITS };
 enum { HELD_MASK = (1 << HELD_BITS) - 1, SUM_MASK = (1 << SUM_BITS) - 1 };
@@ -190,6 +190,8 @@ static int move_agree(struct tutti_team *team, const struct tutti_call *call, st
         agreed->able = 0;
         tutti_why_set(move_reason_of(all[r]));
     }
+    if (status == TUTTI_OK && tutti_team_lines_come(team, all)) /* rows chosen before are taken as before */
+        tutti_team_lines_take(team);
     tutti_reservation_agreed(team, held, (int)streams);
     if (sum != 0) /* an error of the program, which fetch reports */
         agreed->able &= ~move_rows_of_teams();

@@ -47,17 +47,17 @@ int tutti_opening_keeps_order(const struct tutti_team *team, const struct tutti_
 
 /* 1: the process has no team yet, and its calls have not lost what the first one takes, or the device still makes
  * ready for it in the background. The calls of all communicators count: each may have few. */
-static int opening_is_early(struct tutti_team *team, const struct tutti_call *call, int type, int op, uint64_t lost)
+static int opening_is_early(const struct tutti_team *team, const struct tutti_call *call, int type, int op,
+                            uint64_t lost)
 {
     if (team->state != TUTTI_TEAM_CLOSED)
         return 0;
     if (atomic_load_explicit(&opened, memory_order_relaxed))
-        return !tutti_team_links_are_known(team, call->gpu);
+        return 0;
     const uint64_t all = atomic_fetch_add_explicit(&lost_all, lost, memory_order_relaxed) + lost;
     if (!tutti_opening_first_begins(all))
         return 1;
-    const int known = tutti_team_links_are_known(team, call->gpu); /* both begin at once */
-    return tutti_opening_first_waits(tutti_device(), call->gpu, type, op, all) || !known;
+    return tutti_opening_first_waits(tutti_device(), call->gpu, type, op, all);
 }
 
 int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, int type, int op, uint64_t bytes)

@@ -23,7 +23,7 @@ int tutti_opening_kernel(int type, int op);
 enum tutti_opening_loading { TUTTI_LOAD_NONE, TUTTI_LOAD_RUNS, TUTTI_LOAD_DONE, TUTTI_LOAD_FAILED };
 enum tutti_opening_loading tutti_opening_load(const struct tutti_device *device, int gpu, int type, int op);
 /* Local, any thread. lost: ns that all calls so far have lost. 1: a quarter of what the first team of the process
- * takes; from here on its kernels are loaded, and the links of its GPUs asked for, in the background. */
+ * takes; from here on its kernels are loaded in the background. */
 int tutti_opening_first_begins(uint64_t lost);
 /* The same. 1 if the first team does not pay yet, of whose calls, on `gpu`, the kernels are those of the pair: they are
  * being loaded from the first of these calls on, and are no part of the price once they are. */

@@ -284,6 +284,7 @@ static int reduction_collective(struct tutti_team *team, const struct tutti_call
     int status = tutti_team_await(team, all);
     if (status != TUTTI_OK)
         return status;
+    tutti_coll_of(team)->lines_come = tutti_team_lines_come(team, all);
     int again, gpu = call->gpu;
     uint64_t resets;
     const char *reason = tutti_reopen_look(team, all, &again, &resets);
@@ -313,6 +314,15 @@ static int reduction_collective(struct tutti_team *team, const struct tutti_call
     return status;
 }
 
+/* After the call at which all ranks know it, so that all choose this call's row from the same facts, and the next one's
+ * kernels are prepared before its arrival. */
+static void reduction_take_lines(struct tutti_team *team)
+{
+    tutti_coll_of(team)->lines_come = 0;
+    tutti_coll_of(team)->last.count = UINT64_MAX;
+    tutti_team_lines_take(team);
+}
+
 int tutti_reduce_run(struct tutti_team *team, const struct tutti_call *call, enum tutti_reduce_outcome *taken,
                      const char **why)
 {
@@ -324,6 +334,8 @@ int tutti_reduce_run(struct tutti_team *team, const struct tutti_call *call, enu
     tutti_phase_begin(names[call->collective]);
     int status = reduction_collective(team, call, taken, why);
     tutti_reservation_end(team);
+    if (tutti_coll_of(team)->lines_come)
+        reduction_take_lines(team);
     tutti_phase_end();
     return status;
 }

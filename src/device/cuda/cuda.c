@@ -155,9 +155,9 @@ static int cuda_lines(const unsigned char one[16], const unsigned char other[16]
     return setting == TUTTI_SET_AUTO ? tutti_cuda_nvlink(one, other) : setting == TUTTI_SET_YES;
 }
 
-static int cuda_links_are_ready(const unsigned char (*gpus)[16], int n)
+static int cuda_links_are_ready(const unsigned char (*gpus)[16], int n, int ask)
 {
-    return tutti_settings()->lines != TUTTI_SET_AUTO || tutti_cuda_nvlink_ready(gpus, n);
+    return tutti_settings()->lines != TUTTI_SET_AUTO || tutti_cuda_nvlink_ready(gpus, n, ask);
 }
 
 static int visible_reach(CUdevice device, CUdevice other)

@@ -79,8 +79,8 @@ int tutti_cuda_of_uuid(const unsigned char uuid[16], CUdevice *device);
 /* 1 if the driver, or else the management library, says that NVLink joins the two GPUs, by their UUIDs, and that they
  * are of one compute capability. If neither can answer, one message at info level reports it. */
 int tutti_cuda_nvlink(const unsigned char one[16], const unsigned char other[16]);
-/* 1 if the answers for any two of the GPUs are there. Otherwise a thread starts NVML and asks it. */
-int tutti_cuda_nvlink_ready(const unsigned char (*gpus)[16], int n);
+/* 1 if the answers for any two of the GPUs are there. ask: otherwise a thread starts NVML and asks it. */
+int tutti_cuda_nvlink_ready(const unsigned char (*gpus)[16], int n, int ask);
 
 /* Turns the result of `what` in `context` into a status, reports failures and notices a context that has gone. */
 int tutti_cuda_check(CUresult result, const char *what, struct tutti_cuda_context *context);

@@ -193,7 +193,7 @@ static int asking_begin(const unsigned char (*gpus)[16], int n)
     return asking.process != 0;
 }
 
-int tutti_cuda_nvlink_ready(const unsigned char (*gpus)[16], int n)
+int tutti_cuda_nvlink_ready(const unsigned char (*gpus)[16], int n, int ask)
 {
     int missing = 0;
     for (int a = 0; a < n; a++) {
@@ -202,6 +202,8 @@ int tutti_cuda_nvlink_ready(const unsigned char (*gpus)[16], int n)
     }
     if (missing == 0 || n > ASKED_MOST || atomic_load_explicit(&nvlink.n, memory_order_relaxed) == ANSWERS_MOST)
         return 1;
+    if (!ask)
+        return 0;
     pthread_mutex_lock(&asking.lock);
     const int runs =
         asking.process == getpid() && atomic_load_explicit(&asking.runs, memory_order_acquire); /* not of the parent */

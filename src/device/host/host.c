@@ -276,7 +276,7 @@ static int kept_copy_now(void *to, const void *from, size_t bytes)
 }
 
 /* As on a GPU whose library starts in the background: after as long as a mapping takes, in each process by itself. */
-static int host_gpu_ready(const unsigned char (*gpus)[16], int n)
+static int host_gpu_ready(const unsigned char (*gpus)[16], int n, int ask)
 {
     (void)gpus;
     if (n < 2)
@@ -284,8 +284,10 @@ static int host_gpu_ready(const unsigned char (*gpus)[16], int n)
     static _Atomic uint64_t since;
     uint64_t first = 0;
     const uint64_t now = tutti_now_ns();
-    if (tutti_settings()->host_mapping_us == 0 || atomic_compare_exchange_strong(&since, &first, now))
-        return tutti_settings()->host_mapping_us == 0;
+    if (tutti_settings()->host_mapping_us == 0)
+        return 1;
+    if (ask ? atomic_compare_exchange_strong(&since, &first, now) : (first = atomic_load(&since)) == 0)
+        return 0;
     return now - first >= (uint64_t)tutti_settings()->host_mapping_us * 1000;
 }
 
