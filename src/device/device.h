@@ -327,6 +327,7 @@ struct tutti_device {
         /* ns that such a kernel stays after a small fetch where the user leaves that to the library: about as long as a
          * launch and a message take. 0, NULL: it does not stay then. */
         uint64_t (*stay_ns)(void);
+        unsigned (*stay_blocks)(int gpu); /* most blocks of such a kernel */
         /* What such a kernel of the stream is given for a launch, whose args have TUTTI_PACK_MAIL_BYTES at most; it may
          * also be launched by launch.pack() without reaches. NULL: the args as they are. */
         int (*mail_pack)(struct tutti_stream *stream, const struct tutti_pack_launch *launch,

@@ -166,11 +166,11 @@ struct tutti_pack_mailed {
     uint32_t word[TUTTI_PACK_MAIL_WORDS] __attribute__((aligned(16)));
 };
 
-/* A short mail: a copy of words side by side, by one warp or a few. It fills the first line of the mail alone, so the
- * kernel and the host pass one line to each other. These are its 32-bit words. */
+/* A short mail: a copy of words side by side, by one warp, one block or several. It fills the first line of the mail
+ * alone, so the kernel and the host pass one line to each other. These are its 32-bit words. */
 enum tutti_pack_short {
-    TUTTI_PACK_SHORT_WHAT, /* units, words of 1 << shift bytes: units | shift << TUTTI_PACK_SHORT_SHIFT | near |
-                              TUTTI_PACK_SHORT_MARK */
+    TUTTI_PACK_SHORT_WHAT, /* units, words of 1 << shift bytes: units | shift << TUTTI_PACK_SHORT_SHIFT | share <<
+                              TUTTI_PACK_SHORT_SHARE | near | TUTTI_PACK_SHORT_MARK */
     TUTTI_PACK_SHORT_NUMBER,
     TUTTI_PACK_SHORT_FROM, /* addresses have two words, the low half first */
     TUTTI_PACK_SHORT_TO = 4,
@@ -178,13 +178,22 @@ enum tutti_pack_short {
     TUTTI_PACK_SHORT_WORDS = 8
 };
 #define TUTTI_PACK_SHORT_MARK 0x80000000u /* head.parts of any other mail is less */
-#define TUTTI_PACK_SHORT_NEAR 0x01000000u
-enum { TUTTI_PACK_SHORT_COUNT = 0xffff, TUTTI_PACK_SHORT_SHIFT = 16 };
-/* The most units: half of what a block's threads have under way at once, TUTTI_PACK_SHORT_HELD each. */
+#define TUTTI_PACK_SHORT_NEAR 0x40000000u
+enum { TUTTI_PACK_SHORT_COUNT = 0xfffff, TUTTI_PACK_SHORT_SHIFT = 20, TUTTI_PACK_SHORT_SHARE = 24 };
+#define TUTTI_PACK_SHORT_SHIFT_OF(what) ((what) >> TUTTI_PACK_SHORT_SHIFT & 7)
+/* The most units of a block: half of what its threads have under way at once, TUTTI_PACK_SHORT_HELD each. */
 enum { TUTTI_PACK_SHORT_HELD = 8, TUTTI_PACK_SHORT_UNITS = TUTTI_PACK_SHORT_HELD * TUTTI_PACK_THREADS / 2 };
 /* The most units that a single warp copies, two a thread: by eight a thread, 4 KiB took 2.5 us longer than by all warps
  * (two H200). */
 enum { TUTTI_PACK_SHORT_ALONE = 64 };
+/* Units of each block but the last, TUTTI_PACK_THREADS, twice or four times as many, and how many blocks copy. */
+enum { TUTTI_PACK_SHARE_LEAST = 8 }; /* 1 << 8 threads */
+#define TUTTI_PACK_SHARE_BITS(what) (TUTTI_PACK_SHARE_LEAST + ((what) >> TUTTI_PACK_SHORT_SHARE & 3))
+#define TUTTI_PACK_SHARE_OF(what)   ((uint32_t)1 << TUTTI_PACK_SHARE_BITS(what))
+#define TUTTI_PACK_BLOCKS_OF(what)                                                                                     \
+    ((((what)&TUTTI_PACK_SHORT_COUNT) + TUTTI_PACK_SHARE_OF(what) - 1) >> TUTTI_PACK_SHARE_BITS(what))
+/* The most blocks of a kernel that stays. */
+enum { TUTTI_PACK_STAY_BLOCKS = 64 };
 
 /* In mapped host memory. Each word: the sequence of the mail, then 32 bits of struct tutti_pack_mailed, or of a short
  * mail. So no word of a mail is taken for one of another. */
@@ -197,17 +206,34 @@ struct tutti_pack_answer {
     uint32_t left;   /* the number of the last launch that has left */
 };
 
+/* By which the first block of a kernel that stays passes short mails to the others, in device memory, all zero at
+ * first.
+ */
+enum { TUTTI_PACK_RELAY_CLOSED = TUTTI_PACK_SHORT_WORDS, TUTTI_PACK_RELAY_WORDS = 16 };
+struct tutti_pack_relay {
+    /* The mail, each word with the number of the relay; then the number of the last launch whose first block has
+     * left. */
+    uint64_t word[TUTTI_PACK_RELAY_WORDS];
+    uint32_t started; /* blocks of all launches that pass mails on */
+    uint32_t ended;   /* blocks that have ended their share of the mail; zero between mails */
+};
+
 struct tutti_pack_stay {
     const volatile struct tutti_pack_mail *mail;
     struct tutti_pack_answer *answer; /* mapped host memory */
     uint64_t linger_ns;               /* how long it stays after each launch that it has served */
     uint32_t sequence;                /* of the last mail before its first */
     uint32_t number;                  /* of this launch; not 0 */
+    uint32_t blocks;                  /* of this launch; where it is 1, the rest is not looked at */
+    uint32_t started;                 /* relay->started before it */
+    uint32_t relayed;                 /* numbers of relays begin behind this one */
+    uint32_t pad;
+    struct tutti_pack_relay *relay;
 };
 
 struct tutti_pack_stay_args {
     struct tutti_pack_stay stay;
-    struct tutti_pack_mailed first; /* the launch's own work */
+    struct tutti_pack_mailed first; /* the launch's own work; of several blocks also as a short mail */
 };
 
 #endif

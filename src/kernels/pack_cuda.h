@@ -39,7 +39,9 @@ TUTTI_PACK_FN uint64_t tutti_pack_clock(void)
 }
 
 /* ---- of the kernel that stays ---- */
-#define TUTTI_PACK_SHARED __shared__
+#define TUTTI_PACK_SHARED(type, name)                                                                                  \
+    __shared__ type name##_shared;                                                                                     \
+    type *const name = &name##_shared
 
 /* A load that acquires would empty the first cache each time. What is read at an address that such a word has brought,
  * and past the first cache, is read behind it. */
@@ -48,6 +50,12 @@ TUTTI_PACK_FN uint64_t tutti_pack_word_of(const volatile uint64_t *at)
     uint64_t word;
     asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(word) : "l"(at) : "memory");
     return word;
+}
+
+/* For other blocks of the GPU. */
+TUTTI_PACK_FN void tutti_pack_post(uint64_t *at, uint64_t word)
+{
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(word) : "memory");
 }
 
 TUTTI_PACK_FN void tutti_pack_acquire(void)

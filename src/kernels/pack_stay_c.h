@@ -20,23 +20,52 @@ TUTTI_PACK_FN void tutti_pack_take_first(const struct tutti_pack_stay_args *laun
     *call = launch->first;
 }
 
-TUTTI_PACK_FN void tutti_pack_serve_short(const uint32_t word[])
+TUTTI_PACK_FN uint32_t tutti_pack_role(const struct tutti_pack_stay *stay)
 {
-    const uint32_t what = word[TUTTI_PACK_SHORT_WHAT];
-    const void *from;
-    void *to;
+    return __atomic_fetch_add(&stay->relay->started, 1, __ATOMIC_ACQ_REL) - stay->started;
+}
+
+/* The share of block `role`; the last one reports. */
+TUTTI_PACK_FN void tutti_pack_share(const struct tutti_pack_stay *stay, const uint32_t word[], uint32_t role)
+{
+    const uint32_t what = word[TUTTI_PACK_SHORT_WHAT], units = what & TUTTI_PACK_SHORT_COUNT;
+    const uint32_t share = TUTTI_PACK_SHARE_OF(what), blocks = TUTTI_PACK_BLOCKS_OF(what), begin = role * share;
+    const unsigned shift = TUTTI_PACK_SHORT_SHIFT_OF(what);
+    const char *from;
+    char *to;
     volatile uint32_t *done;
+    if (role >= blocks)
+        return;
     memcpy(&from, &word[TUTTI_PACK_SHORT_FROM], sizeof from);
     memcpy(&to, &word[TUTTI_PACK_SHORT_TO], sizeof to);
     memcpy(&done, &word[TUTTI_PACK_SHORT_DONE], sizeof done);
-    memcpy(to, from, (size_t)(what & TUTTI_PACK_SHORT_COUNT) << (what >> TUTTI_PACK_SHORT_SHIFT & 0xff));
+    memcpy(to + ((size_t)begin << shift), from + ((size_t)begin << shift),
+           (size_t)(units - begin < share ? units - begin : share) << shift);
+    if (blocks > 1) {
+        if (__atomic_add_fetch(&stay->relay->ended, 1, __ATOMIC_ACQ_REL) != blocks)
+            return;
+        __atomic_store_n(&stay->relay->ended, 0, __ATOMIC_RELAXED);
+    }
     __atomic_store_n(done, word[TUTTI_PACK_SHORT_NUMBER], __ATOMIC_RELEASE);
 }
 
+TUTTI_PACK_FN void tutti_pack_share_first(const struct tutti_pack_stay_args *launch, uint32_t role)
+{
+    tutti_pack_share(&launch->stay, launch->first.word, role);
+}
+
+/* The first block passes a mail to the others. */
+TUTTI_PACK_FN void tutti_pack_relay(const struct tutti_pack_stay *stay, const uint32_t word[], uint32_t *relayed)
+{
+    const uint64_t number = ++*relayed;
+    for (unsigned i = 0; i < TUTTI_PACK_SHORT_WORDS; i++)
+        __atomic_store_n(&stay->relay->word[i], number << 32 | word[i], __ATOMIC_RELEASE);
+}
+
 /* Waits for the mail behind *served, serves those that are short, and copies another one to *call. 0: the time is over.
- */
+ * *relayed: the last mail that other blocks have a share of. */
 TUTTI_PACK_FN int tutti_pack_await_mail(const struct tutti_pack_stay *stay, struct tutti_pack_mailed *call,
-                                        uint32_t *served, uint64_t born)
+                                        uint32_t *served, uint32_t *relayed, uint64_t born)
 {
     uint64_t since = tutti_now_ns();
     for (;;) {
@@ -54,7 +83,9 @@ TUTTI_PACK_FN int tutti_pack_await_mail(const struct tutti_pack_stay *stay, stru
         }
         const uint64_t now = tutti_now_ns();
         if (there >= TUTTI_PACK_SHORT_WORDS && mailed.word[TUTTI_PACK_SHORT_WHAT] & TUTTI_PACK_SHORT_MARK) {
-            tutti_pack_serve_short(mailed.word);
+            if (TUTTI_PACK_BLOCKS_OF(mailed.word[TUTTI_PACK_SHORT_WHAT]) > 1)
+                tutti_pack_relay(stay, mailed.word, relayed);
+            tutti_pack_share(stay, mailed.word, 0);
             *served = sequence;
             since = now;
         }
@@ -64,8 +95,35 @@ TUTTI_PACK_FN int tutti_pack_await_mail(const struct tutti_pack_stay *stay, stru
     }
 }
 
+/* Waits for a mail that the first block passes on, and does this block's share of it. 0: the first block has left. */
+TUTTI_PACK_FN int tutti_pack_await_relay(const struct tutti_pack_stay *stay, uint32_t role, uint32_t *relayed)
+{
+    for (int closed = 0;;) {
+        uint32_t word[TUTTI_PACK_SHORT_WORDS], number = 0;
+        unsigned there = 0;
+        for (unsigned i = 0; i < TUTTI_PACK_SHORT_WORDS && there == i; i++) {
+            const uint64_t seen = __atomic_load_n(&stay->relay->word[i], __ATOMIC_ACQUIRE);
+            number = i == 0 ? (uint32_t)(seen >> 32) : number;
+            word[i] = (uint32_t)seen;
+            there += seen >> 32 == number;
+        }
+        if (there == TUTTI_PACK_SHORT_WORDS && (int32_t)(number - *relayed) > 0) {
+            *relayed = number;
+            tutti_pack_share(stay, word, role);
+            return 1;
+        }
+        if (closed) /* what was passed on before that was looked for once more */
+            return 0;
+        closed = __atomic_load_n(&stay->relay->word[TUTTI_PACK_RELAY_CLOSED], __ATOMIC_ACQUIRE) == stay->number;
+        if (!closed)
+            sched_yield();
+    }
+}
+
 TUTTI_PACK_FN void tutti_pack_leave(const struct tutti_pack_stay *stay, uint32_t served)
 {
+    if (stay->blocks > 1)
+        __atomic_store_n(&stay->relay->word[TUTTI_PACK_RELAY_CLOSED], stay->number, __ATOMIC_RELEASE);
     __atomic_store_n(&stay->answer->served, served, __ATOMIC_RELAXED);
     __atomic_store_n(&stay->answer->left, stay->number, __ATOMIC_RELEASE);
 }

@@ -1,6 +1,7 @@
 /* Packing launches by mail to a kernel that stays: a thread is the GPU's stream, and runs the kernels in C. Random
- * launches of copies, small ones, ones of too many blocks and ones of too many arguments, with pauses about as long as
- * the kernel stays, and others of the stream's users in between. Each is done once, and every byte is compared.
+ * launches of copies, small ones, ones for several blocks, ones of too many blocks and ones of too many arguments, with
+ * pauses about as long as the kernel stays, and others of the stream's users in between. Each is done once, and every
+ * byte is compared.
  * stay_test [seed] */
 #include <pthread.h>
 #include <sched.h>
@@ -17,10 +18,20 @@
 
 /* dtype.stay-fibers runs the kernel in threads that take turns, whose clock is slower. */
 #ifndef STAY_CALLS
-#define STAY_CALLS  4000
+#define STAY_CALLS  2000
 #define STAY_SLOWER 1
+#define STAY_WIDE   19
 #endif
-enum { CALLS = STAY_CALLS, PARTS = 8, UNITS = 1200, BYTES = UNITS * 16, LINGER_NS = 100000, TILE = 256 };
+enum {
+    CALLS = STAY_CALLS,
+    PARTS = 8,
+    UNITS = 1200,
+    BYTES = UNITS * 16,
+    WIDE = STAY_WIDE, /* blocks of the largest kernel */
+    WIDE_BYTES = (WIDE * TUTTI_PACK_SHORT_UNITS + 100) * 16,
+    LINGER_NS = 100000,
+    TILE = 256
+};
 static const uint64_t limit_ns = UINT64_C(30000000000);
 
 /* ---- the stream ---- */
@@ -30,6 +41,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int is_full, closed; /* a launch waits, as each is waited for before the next */
+    int is_busy;
     int stays;
     struct tutti_pack_stay_args stay;
     struct tutti_pack_args args;
@@ -59,8 +71,11 @@ static void *stream_run(void *with)
     for (;;) {
         static struct tutti_pack_args args;
         pthread_mutex_lock(&stream.lock);
+        stream.is_busy = 0;
+        pthread_cond_broadcast(&stream.changed);
         while (!stream.is_full)
             pthread_cond_wait(&stream.changed, &stream.lock);
+        stream.is_busy = 1;
         const struct tutti_pack_stay_args stay = stream.stay;
         const int stays = stream.stays, closed = stream.closed;
         memcpy(&args, &stream.args, sizeof args);
@@ -74,6 +89,14 @@ static void *stream_run(void *with)
         if (stays)
             tutti_pack_stay_host(&stay);
     }
+}
+
+static void stream_drain(void)
+{
+    pthread_mutex_lock(&stream.lock);
+    while (stream.is_full || stream.is_busy)
+        pthread_cond_wait(&stream.changed, &stream.lock);
+    pthread_mutex_unlock(&stream.lock);
 }
 
 static int fake_pack(struct tutti_stream *with, const struct tutti_pack_launch *launch)
@@ -99,10 +122,11 @@ static const struct tutti_device fake = {.launch = {.pack = fake_pack, .stay_pac
 /* ---- one launch ---- */
 
 static uint64_t state;
-static unsigned char from[PARTS][BYTES], to[PARTS][BYTES];
+static unsigned char from[PARTS][BYTES], to[PARTS][BYTES], wide_from[WIDE_BYTES], wide_to[WIDE_BYTES];
 static volatile uint32_t done;
-static uint32_t ended;
+static struct tutti_pack_relay relay;
 static struct tutti_pack_args args;
+static int all_wide; /* 1: parts are of more words than one block copies */
 
 /* Part p, of one block unless it is the only one, moves bytes from[p] to to[p], and is the last that does so. */
 static unsigned prepare(unsigned parts)
@@ -112,16 +136,23 @@ static unsigned prepare(unsigned parts)
     unsigned words = 0;
     for (unsigned p = 0; p < parts; p++) {
         const uint32_t word = 1u << random_next(&state) % 5,
-                       most = random_next(&state) % 2   ? 32
-                              : random_next(&state) % 2 ? TILE
-                                                        : UNITS,
-                       units = 1 + (uint32_t)(random_next(&state) % most);
+                       most = random_next(&state) % 2                ? 32
+                              : random_next(&state) % 2              ? TILE
+                              : parts > 1 || random_next(&state) % 2 ? UNITS
+                                                                     : WIDE_BYTES / 16,
+                       least = TUTTI_PACK_THREADS * 16 / word + 1,
+                       units = all_wide
+                                   ? least + (uint32_t)(random_next(&state) % (WIDE * TUTTI_PACK_SHORT_UNITS - least))
+                                   : 1 + (uint32_t)(random_next(&state) % most);
         struct tutti_pack_dim dim = {.from = word, .to = word};
-        for (unsigned b = 0; b < units * word; b++)
-            from[p][b] = (unsigned char)random_next(&state);
-        memset(to[p], 0xa5, BYTES);
-        part[p] = (struct tutti_pack_part){.from = from[p],
-                                           .to = to[p],
+        unsigned char *const source = parts == 1 ? wide_from : from[p], *const target = parts == 1 ? wide_to : to[p];
+        for (unsigned b = 0; b < units * word; b += 8) {
+            const uint64_t eight = random_next(&state);
+            memcpy(source + b, &eight, sizeof eight);
+        }
+        memset(target, 0xa5, parts == 1 ? (size_t)WIDE_BYTES : (size_t)BYTES);
+        part[p] = (struct tutti_pack_part){.from = source,
+                                           .to = target,
                                            .first = p,
                                            .units = units,
                                            .tile = parts == 1 ? TILE : units,
@@ -138,7 +169,7 @@ static unsigned prepare(unsigned parts)
                                          .launch_number = 1,
                                          .bytes = (uint32_t)(sizeof args.head + parts * sizeof *part + words * 8),
                                          .done = &done,
-                                         .ended = &ended};
+                                         .ended = &relay.ended};
     done = 0;
     return args.head.bytes;
 }
@@ -148,9 +179,10 @@ static void compare(unsigned parts, int call)
     const struct tutti_pack_part *const part = (const struct tutti_pack_part *)(const void *)args.pool;
     for (unsigned p = 0; p < parts; p++) {
         const size_t moved = (size_t)part[p].units * part[p].word;
-        int fine = memcmp(to[p], from[p], moved) == 0;
-        for (size_t b = moved; b < BYTES; b++)
-            fine &= to[p][b] == 0xa5;
+        int fine = memcmp(part[p].to, part[p].from, moved) == 0;
+        const size_t all = parts == 1 ? (size_t)WIDE_BYTES : (size_t)BYTES;
+        for (size_t b = moved; b < all && b < moved + BYTES; b++)
+            fine &= part[p].to[b] == 0xa5;
         CHECK(fine, "launch %d: part %u of %u is wrong", call, p, parts);
     }
 }
@@ -168,15 +200,15 @@ static void await(struct tutti_stay *stay, int call)
 }
 
 /* Returns 1 if it went by mail. */
-static int launch(struct tutti_stay *stay, unsigned parts, uint64_t linger_ns, int call)
+static int launch(struct tutti_stay *stay, unsigned parts, uint64_t linger_ns, unsigned most, int call)
 {
     const unsigned bytes = prepare(parts);
     const struct tutti_pack_launch what = {.args = &args};
     const int before = fresh + staying;
     int launched;
-    const int status = tutti_stay_launch(stay, &fake, NULL, &what, linger_ns, &launched);
+    const int status = tutti_stay_launch(stay, &fake, NULL, &what, linger_ns, most, &launched);
     const struct tutti_pack_part *const only = (const struct tutti_pack_part *)(const void *)args.pool;
-    const int fits = parts == 2 || (parts == 1 && only->units <= TUTTI_PACK_SHORT_UNITS);
+    const int fits = parts == 2 || (parts == 1 && only->units <= most * TUTTI_PACK_SHORT_UNITS);
     const int may = linger_ns > 0 && bytes <= TUTTI_PACK_MAIL_BYTES && fits && !lacks;
     CHECK(status == (may ? TUTTI_OK : TUTTI_ERR_UNAVAILABLE), "launch %d of %u parts: status %d", call, parts, status);
     CHECK(launched == fresh + staying - before, "launch %d: %d launches, not %d", call, fresh + staying - before,
@@ -193,14 +225,22 @@ static struct tutti_pack_answer answer;
 
 static void open_stay(struct tutti_stay *stay)
 {
+    stream_drain();
+    memset(&relay, 0, sizeof relay);
     memset(&mail, 0, sizeof mail);
     memset(&answer, 0, sizeof answer);
     *stay = (struct tutti_stay){.mail = &mail,
                                 .answer = &answer,
                                 .mail_seen = &mail,
                                 .answer_seen = &answer,
+                                .relay = &relay,
                                 .sequence = (uint32_t)-200, /* past the wrap soon */
-                                .number = (uint32_t)-20};
+                                .number = (uint32_t)-20,
+                                .started = (uint32_t)-50,
+                                .relayed = (uint32_t)-30};
+    relay.started = stay->started;
+    for (unsigned i = 0; i < TUTTI_PACK_SHORT_WORDS; i++)
+        relay.word[i] = (uint64_t)stay->relayed << 32;
 }
 
 /* Mail to a kernel that has left, which its host has not seen yet, is launched; mail that was served is not. */
@@ -211,7 +251,7 @@ static void late(void)
     open_stay(&stay);
     for (int call = 0; call < 20; call++) {
         tutti_stay_leave(&stay);
-        CHECK(!launch(&stay, 2, LINGER_NS, call), "mailed to a kernel that was asked to leave");
+        CHECK(!launch(&stay, 2, LINGER_NS, 1, call), "mailed to a kernel that was asked to leave");
         await(&stay, call);
         compare(2, call);
         while (__atomic_load_n(&answer.left, __ATOMIC_ACQUIRE) != stay.number)
@@ -219,7 +259,7 @@ static void late(void)
         seen.left = stay.number - 1;
         stay.answer = &seen;
         const int before = fresh;
-        CHECK(launch(&stay, 2, LINGER_NS, call), "launch %d is not mailed", call);
+        CHECK(launch(&stay, 2, LINGER_NS, 1, call), "launch %d is not mailed", call);
         CHECK(tutti_stay_check(&stay, &fake, NULL) == TUTTI_OK && fresh == before, "launched too early");
         stay.answer = &answer;
         await(&stay, call);
@@ -239,7 +279,7 @@ static void slowly(void)
     struct tutti_stay stay;
     open_stay(&stay);
     for (int call = 0; call < 20; call++) {
-        launch(&stay, 2, LINGER_NS, call);
+        launch(&stay, 2, LINGER_NS, 1, call);
         await(&stay, call);
         prepare(2);
         memcpy(stay.args, &args, sizeof(struct tutti_pack_mailed));
@@ -262,10 +302,13 @@ static void slowly(void)
 static void bursts(void)
 {
     struct tutti_stay stay;
-    int served = 0, call = 0;
+    static const unsigned mosts[] = {1, 3, WIDE};
+    int served = 0, wide = 0, call = 0;
     open_stay(&stay);
     fresh = staying = 0;
-    for (; call < CALLS || served < CALLS / 100; call++) { /* how many are served depends on the machine */
+    /* How many are served depends on the machine. */
+    for (; call < CALLS || served < CALLS / 100; call++) {
+        const unsigned most = call < CALLS / 4 ? 1 : mosts[call / 25 % 3];
         const unsigned kind = (unsigned)(random_next(&state) % 16);
         const unsigned parts = kind == 0 ? 3 : kind == 1 ? PARTS : 1 + kind % 2;
         const uint64_t start = tutti_now_ns(),
@@ -274,12 +317,46 @@ static void bursts(void)
             sched_yield();
         if (random_next(&state) % 40 == 0)
             tutti_stay_leave(&stay);
-        served += launch(&stay, parts, random_next(&state) % 50 ? LINGER_NS : 0, call);
+        const uint32_t relayed = stay.relayed;
+        const int mailed = launch(&stay, parts, random_next(&state) % 50 ? LINGER_NS : 0, most, call);
+        served += mailed;
+        wide += stay.relayed != relayed;
         await(&stay, call);
         compare(parts, call);
     }
     tutti_stay_leave(&stay);
-    printf("%d launches, %d served, %d launched, %d kernels that stay\n", call, served, fresh, staying);
+    printf("%d launches, %d served, %d of them by several blocks, %d launched, %d kernels that stay\n", call, served,
+           wide, fresh, staying);
+}
+
+/* Copies for several blocks follow each other closely: few need a launch. Blocks of a kernel: as many as the copy
+ * wants, or one that came not long before. */
+static void wide_ones(void)
+{
+    static const unsigned mosts[] = {4, WIDE};
+    struct tutti_stay stay;
+    int wide = 0, call = 0;
+    open_stay(&stay);
+    fresh = staying = 0;
+    all_wide = 1;
+    for (; wide < CALLS / 40 + 8; call++) {
+        const unsigned most = mosts[call / 50 % 2];
+        const uint32_t relayed = stay.relayed;
+        const int mailed = launch(&stay, 1, 20 * LINGER_NS, most, call);
+        const struct tutti_pack_part *const part = (const struct tutti_pack_part *)(const void *)args.pool;
+        const unsigned units = part->units, wants = units <= 1024 ? 4 : units <= 8192 ? 16 : 64;
+        CHECK(!mailed || stay.blocks == 1 || stay.relayed != relayed, "launch %d of %u words goes to one block", call,
+              units);
+        CHECK(mailed || units > most * TUTTI_PACK_SHORT_UNITS || stay.blocks >= (wants < most ? wants : most),
+              "launch %d of %u words: a kernel of %u blocks", call, units, stay.blocks);
+        wide += stay.relayed != relayed;
+        await(&stay, call);
+        compare(1, call);
+    }
+    all_wide = 0;
+    tutti_stay_leave(&stay);
+    printf("%d wide launches, %d served by several blocks, %d launched, %d kernels that stay\n", call, wide, fresh,
+           staying);
 }
 
 static void without(void)
@@ -288,7 +365,7 @@ static void without(void)
     open_stay(&stay);
     lacks = 1;
     for (int call = 0; call < 4; call++) {
-        CHECK(!launch(&stay, 2, LINGER_NS, call), "mailed to a kernel that there is not");
+        CHECK(!launch(&stay, 2, LINGER_NS, 1, call), "mailed to a kernel that there is not");
         await(&stay, call);
         compare(2, call);
     }
@@ -305,6 +382,7 @@ int main(int argc, char **argv)
     late();
     slowly();
     bursts();
+    wide_ones();
     without();
     stream_put(NULL, NULL);
     pthread_join(stream.thread, NULL);

@@ -153,19 +153,19 @@ static void test_kept_pack(void **state)
     assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
 }
 
-/* The packing kernel that stays: one block, with all of its arguments. */
+/* The packing kernel that stays: as many blocks as its arguments hold, with all of them. */
 static void test_stay_pack(void **state)
 {
     (void)state;
     struct tutti_stream *stream;
-    struct tutti_pack_stay_args args = {.stay = {.linger_ns = 7, .sequence = 8, .number = 9}};
+    struct tutti_pack_stay_args args = {.stay = {.linger_ns = 7, .sequence = 8, .number = 9, .blocks = 4}};
     args.first.word[20] = 10;
     fake->current(0);
     assert_int_equal(device->stream.create(0, &stream), TUTTI_OK);
     fake->blocks = 0;
     assert_int_equal(device->launch.stay_pack(stream, &args), TUTTI_OK);
     assert_string_equal(fake->launched, "tutti_pack_stay");
-    assert_int_equal(fake->blocks, 1);
+    assert_int_equal(fake->blocks, 4);
     assert_int_equal(fake->threads, TUTTI_PACK_THREADS);
     assert_memory_equal(fake->arguments, &args, offsetof(struct tutti_pack_stay_args, first.word[21]));
     assert_int_equal(fake->read, sizeof args);

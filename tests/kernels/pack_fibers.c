@@ -16,6 +16,7 @@
 
 enum {
     THREADS = TUTTI_PACK_THREADS,
+    BLOCKS = 8, /* of a launch that stays */
     STACK = 64 << 10,
     WARP = 32,
     SLOWER = 100 /* than a GPU, the kernel that stays */
@@ -26,26 +27,28 @@ static struct fiber {
     unsigned barriers, warp_barriers; /* passed so far */
     int ended;
     unsigned char *stack;
-} fibers[THREADS];
+} fibers[BLOCKS * THREADS];
 static ucontext_t scheduler;
 static struct {
     unsigned x;
 } threadIdx;
+static unsigned in_block; /* of the launch */
 
 static void yield_fiber(void)
 {
-    const unsigned self = threadIdx.x;
-    swapcontext(&fibers[self].context, &scheduler);
+    const unsigned self = threadIdx.x, block = in_block;
+    swapcontext(&fibers[block * THREADS + self].context, &scheduler);
     threadIdx.x = self;
+    in_block = block;
 }
 
-/* Until all others of [first, end) that live have come as far. */
+/* Until all others of [first, end) of the block that live have come as far. */
 static void meet(unsigned first, unsigned end, int warp)
 {
-    struct fiber *const self = &fibers[threadIdx.x];
+    struct fiber *const all = &fibers[(size_t)in_block * THREADS], *const self = &all[threadIdx.x];
     const unsigned mine = warp ? ++self->warp_barriers : ++self->barriers;
     for (unsigned i = first; i < end; i++) {
-        while (!fibers[i].ended && (warp ? fibers[i].warp_barriers : fibers[i].barriers) < mine)
+        while (!all[i].ended && (warp ? all[i].warp_barriers : all[i].barriers) < mine)
             yield_fiber();
     }
 }
@@ -82,6 +85,13 @@ static inline uint32_t atomicInc(uint32_t *at, uint32_t most)
     return before;
 }
 
+static inline uint32_t atomicAdd(uint32_t *at, uint32_t more)
+{
+    const uint32_t before = *at;
+    *at += more;
+    return before;
+}
+
 static inline unsigned char *tutti_pack_at(int64_t address)
 {
     return (unsigned char *)(uintptr_t)address;
@@ -94,12 +104,13 @@ static inline int64_t tutti_pack_further(int64_t at, uint32_t steps, int32_t str
 
 /* ---- of the kernel that stays ---- */
 
-static uint64_t votes[THREADS];
+static uint64_t votes_of[BLOCKS][THREADS];
 
 /* What all threads of the warp have given, each in its place. The next vote comes behind another meeting. */
 static const uint64_t *warp_vote(uint64_t mine)
 {
     const unsigned first = threadIdx.x / WARP * WARP;
+    uint64_t *const votes = votes_of[in_block];
     TUTTI_PACK_SYNC_WARP();
     votes[threadIdx.x] = mine;
     TUTTI_PACK_SYNC_WARP();
@@ -124,6 +135,7 @@ static uint32_t warp_ballot(int x)
 static unsigned block_count(int x)
 {
     unsigned n = 0;
+    uint64_t *const votes = votes_of[in_block];
     __syncthreads();
     votes[threadIdx.x] = x != 0;
     __syncthreads();
@@ -137,9 +149,11 @@ static unsigned block_count(int x)
 #define __syncwarp()               TUTTI_PACK_SYNC_WARP()
 #define __syncthreads_and(x)       (block_count(x) == THREADS)
 #define __syncthreads_or(x)        (block_count(x) > 0)
-#define TUTTI_PACK_SHARED          static
-#define tutti_pack_clock()         (tutti_now_ns() / SLOWER)
-#define tutti_pack_acquire()       ((void)0)
+#define TUTTI_PACK_SHARED(type, name)                                                                                  \
+    static type name##_shared[BLOCKS];                                                                                 \
+    type *const name = &name##_shared[in_block]
+#define tutti_pack_clock()   (tutti_now_ns() / SLOWER)
+#define tutti_pack_acquire() ((void)0)
 
 /* Other threads go on before the word is there, and behind it. */
 static uint64_t tutti_pack_word_of(const volatile uint64_t *at)
@@ -148,6 +162,13 @@ static uint64_t tutti_pack_word_of(const volatile uint64_t *at)
     const uint64_t word = __atomic_load_n(at, __ATOMIC_ACQUIRE);
     yield_fiber();
     return word;
+}
+
+/* Other blocks see some words of a mail before others. */
+static void tutti_pack_post(uint64_t *at, uint64_t word)
+{
+    yield_fiber();
+    *(volatile uint64_t *)at = word;
 }
 
 static inline void tutti_pack_tell(volatile uint32_t *done, uint32_t launch_number)
@@ -179,26 +200,26 @@ FRESH(16)
 
 static const struct tutti_pack_args *current_args;
 static const struct tutti_pack_stay_args *current_stay; /* NULL: the other kernel */
-static struct tutti_pack_mailed current_call;
+static struct tutti_pack_mailed current_call[BLOCKS];
 static uint32_t current_block;
-static _Alignas(16) unsigned char stage[TUTTI_PACK_STAGE];
+static _Alignas(16) unsigned char stage[BLOCKS][TUTTI_PACK_STAGE];
 
 static void fiber_main(void)
 {
     if (current_stay)
-        tutti_pack_stay_block(current_stay, &current_call, stage);
+        tutti_pack_stay_block(current_stay, &current_call[in_block], stage[in_block]);
     else
-        tutti_pack_block(current_args, current_block, stage);
-    fibers[threadIdx.x].ended = 1;
-    swapcontext(&fibers[threadIdx.x].context, &scheduler);
+        tutti_pack_block(current_args, current_block, stage[0]);
+    struct fiber *const self = &fibers[in_block * THREADS + threadIdx.x];
+    self->ended = 1;
+    swapcontext(&self->context, &scheduler);
 }
 
-/* All threads of a block. */
-static void run_block(void)
+static void start_block(unsigned block)
 {
-    memset(stage, 0xa5, sizeof stage);
+    memset(stage[block], 0xa5, sizeof stage[block]);
     for (unsigned i = 0; i < THREADS; i++) {
-        struct fiber *const fiber = &fibers[i];
+        struct fiber *const fiber = &fibers[block * THREADS + i];
         if (!fiber->stack)
             fiber->stack = malloc(STACK);
         fiber->barriers = fiber->warp_barriers = 0;
@@ -209,14 +230,50 @@ static void run_block(void)
         fiber->context.uc_link = NULL;
         makecontext(&fiber->context, fiber_main, 0);
     }
-    for (unsigned left = THREADS; left > 0;) {
-        left = 0;
-        for (unsigned i = 0; i < THREADS; i++) {
-            if (fibers[i].ended)
-                continue;
-            threadIdx.x = i;
-            swapcontext(&scheduler, &fibers[i].context);
-            left += !fibers[i].ended;
+}
+
+/* A turn of each thread of the block; 0: all have ended. */
+static int run_turn(unsigned block)
+{
+    int left = 0;
+    for (unsigned i = 0; i < THREADS; i++) {
+        struct fiber *const fiber = &fibers[block * THREADS + i];
+        if (fiber->ended)
+            continue;
+        threadIdx.x = i;
+        in_block = block;
+        swapcontext(&scheduler, &fiber->context);
+        left |= !fiber->ended;
+    }
+    return left;
+}
+
+/* All threads of all blocks. One block starts at once, others some turns later, and some only when another one has
+ * ended, as on a GPU that has no room. Now and then one of several makes no step for some turns. */
+static void run_blocks(unsigned blocks)
+{
+    enum { WAITS = 40, LATE = 8 /* one in so many */, STOPS = 8, STOP = 10 };
+    static unsigned run;
+    static uint64_t drawn = 1;
+    enum { NOT_YET, RUNS, ENDED } state[BLOCKS] = {NOT_YET};
+    unsigned ended = 0, wait[BLOCKS];
+    const unsigned first = run++ % blocks;
+    for (unsigned block = 0; block < blocks; block++)
+        wait[block] = block == first ? 0 : (run * 7 + block) % LATE == 0 ? ~0u : (run * 11 + block * 5) % WAITS;
+    for (unsigned turn = 0; ended < blocks; turn++) {
+        for (unsigned block = 0; block < blocks; block++) {
+            if (state[block] == NOT_YET && (ended > 0 || turn >= wait[block])) {
+                start_block(block);
+                state[block] = RUNS;
+                wait[block] = turn;
+            }
+            drawn = drawn * UINT64_C(6364136223846793005) + 1442695040888963407;
+            if (blocks > 1 && turn > wait[block] && (drawn >> 40) % STOPS == 0)
+                wait[block] = turn + STOP;
+            if (state[block] == RUNS && turn >= wait[block] && !run_turn(block)) {
+                state[block] = ENDED;
+                ended++;
+            }
         }
     }
 }
@@ -231,7 +288,7 @@ void tutti_pack_host(const struct tutti_pack_args *args, uint32_t block)
     current_args = &kept;
     current_stay = NULL;
     current_block = block;
-    run_block();
+    run_blocks(1);
     pthread_mutex_unlock(&lock);
 }
 
@@ -239,6 +296,6 @@ void tutti_pack_stay_host(const struct tutti_pack_stay_args *args)
 {
     pthread_mutex_lock(&lock);
     current_stay = args;
-    run_block();
+    run_blocks(args->stay.blocks);
     pthread_mutex_unlock(&lock);
 }

@@ -9,6 +9,7 @@
 #include "device/cuda/gate.h"
 #include "device/cuda/gpu.h"
 #include "kernels/args.h"
+#include "kernels/pack_args.h"
 #include "progress/gate.h"
 
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -220,6 +221,13 @@ static unsigned cuda_blocks(int gpu)
     return blocks < 1 ? 1 : blocks < TUTTI_MAX_BLOCKS ? (unsigned)blocks : TUTTI_MAX_BLOCKS;
 }
 
+/* Half of the multiprocessors are left to the program. */
+static unsigned cuda_stay_blocks(int gpu)
+{
+    const unsigned half = cuda_blocks(gpu) / 2;
+    return half < TUTTI_PACK_STAY_BLOCKS ? half : TUTTI_PACK_STAY_BLOCKS;
+}
+
 static unsigned cuda_resident(int gpu)
 {
     CUdevice device;
@@ -382,6 +390,7 @@ const struct tutti_device tutti_device_cuda = {
     .launch.waiting_end = tutti_gate_waiting_end,
     .launch.apart_begin = tutti_gate_apart_begin,
     .launch.apart_end = tutti_gate_apart_end,
+    .launch.stay_blocks = cuda_stay_blocks,
     .launch.stay_ns = cuda_stay_ns,
     .memory.copy_now = tutti_cuda_copy_now,
     .memory.copy_pinned = tutti_cuda_copy_pinned,

@@ -302,6 +302,13 @@ static uint64_t host_stay_ns(void)
     return (uint64_t)tutti_settings()->host_stay_us * 1000;
 }
 
+/* Threads of this machine. */
+static unsigned host_stay_blocks(int gpu)
+{
+    (void)gpu;
+    return 4;
+}
+
 static uint64_t host_share_usual_ns(void)
 {
     return (uint64_t)tutti_settings()->host_mapping_us * 1000;
@@ -402,6 +409,7 @@ const struct tutti_device tutti_device_host = {
     .launch.waiting_end = host_waiting_end,
     .launch.apart_begin = host_apart_begin,
     .launch.apart_end = host_apart_end,
+    .launch.stay_blocks = host_stay_blocks,
     .launch.stay_ns = host_stay_ns,
     .memory.copy_now = kept_copy_now,
     .memory.copy_pinned = kept_copy_known,

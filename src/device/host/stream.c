@@ -376,8 +376,9 @@ int tutti_host_launch_pack(struct tutti_stream *stream, const struct tutti_pack_
 
 int tutti_host_stay_pack(struct tutti_stream *stream, const struct tutti_pack_stay_args *args)
 {
-    struct tutti_work work = {.kind = TUTTI_WORK_STAY, .stay = *args};
-    return tutti_host_submit(stream, &work);
+    struct tutti_work work = {.kind = TUTTI_WORK_STAY};
+    const int status = tutti_work_stay(&work, stream->gpu, args);
+    return status == TUTTI_OK ? tutti_host_submit(stream, &work) : status;
 }
 
 int tutti_host_mail_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch,

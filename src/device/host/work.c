@@ -315,6 +315,18 @@ int tutti_work_mail(int gpu, const struct tutti_pack_launch *launch, struct tutt
     return TUTTI_OK;
 }
 
+int tutti_work_stay(struct tutti_work *work, int gpu, const struct tutti_pack_stay_args *args)
+{
+    void *relay = NULL;
+    const int status = args->stay.blocks > 1
+                           ? tutti_work_reach(gpu, "packing kernel", args->stay.relay, sizeof *args->stay.relay, &relay)
+                           : TUTTI_OK;
+    work->kind = TUTTI_WORK_STAY;
+    work->stay = *args;
+    work->stay.stay.relay = relay;
+    return status;
+}
+
 void tutti_work_drop(struct tutti_work *work)
 {
     if (work->kind == TUTTI_WORK_PACK)

@@ -62,6 +62,7 @@ int tutti_work_shmem(struct tutti_work *work, int gpu, const struct tutti_shmem_
 int tutti_work_lane(struct tutti_work *work, int gpu, const struct tutti_lane_args *args);
 int tutti_work_meet(struct tutti_work *work, int gpu, const struct tutti_meet_args *args);
 int tutti_work_pack(struct tutti_work *work, int gpu, const struct tutti_pack_launch *launch);
+int tutti_work_stay(struct tutti_work *work, int gpu, const struct tutti_pack_stay_args *args);
 /* The args of work that is never run. */
 int tutti_work_mail(int gpu, const struct tutti_pack_launch *launch, struct tutti_pack_mailed *out);
 void tutti_work_drop(struct tutti_work *work);

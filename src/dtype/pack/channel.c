@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -33,7 +34,7 @@ static int channel_build(const struct tutti_device *device, int gpu, struct tutt
 {
     struct tutti_pack_channel *channel = calloc(1, sizeof *channel);
     const unsigned life = tutti_gpu_life(gpu);
-    void *page = MAP_FAILED, *seen = NULL, *ended = NULL;
+    void *page = MAP_FAILED, *seen = NULL, *relay = NULL;
     int mapped = 0, status = channel ? TUTTI_OK : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK) {
         page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -41,17 +42,17 @@ static int channel_build(const struct tutti_device *device, int gpu, struct tutt
         mapped = status == TUTTI_OK;
     }
     if (status == TUTTI_OK)
-        status = device->memory.alloc(gpu, sizeof *channel->ended, &ended);
+        status = device->memory.alloc(gpu, sizeof *channel->stay.relay, &relay);
     if (status == TUTTI_OK)
         status = device->stream.create(gpu, &channel->stream);
     if (status == TUTTI_OK)
-        status = device->stream.fill(channel->stream, ended, 0, sizeof *channel->ended);
+        status = device->stream.fill(channel->stream, relay, 0, sizeof *channel->stay.relay);
     if (status != TUTTI_OK) {
         tutti_error("no stream for packing on GPU %d: %s", gpu, tutti_status_text(status));
         if (channel && channel->stream)
             device->stream.destroy(channel->stream);
-        if (ended)
-            device->memory.free(ended);
+        if (relay)
+            device->memory.free(relay);
         if (mapped)
             device->memory.unmap_host(gpu, page);
         if (page != MAP_FAILED)
@@ -63,7 +64,9 @@ static int channel_build(const struct tutti_device *device, int gpu, struct tutt
     channel->life = life;
     channel->done = page;
     channel->done_device = seen;
-    channel->ended = ended;
+    channel->ended = (uint32_t *)(void *)((char *)relay + offsetof(struct tutti_pack_relay, ended));
+    channel->stay.relay = relay;
+    channel->blocks = device->launch.stay_blocks ? device->launch.stay_blocks(gpu) : 1;
     channel->stay.mail = (struct tutti_pack_mail *)(void *)((char *)page + MAIL);
     channel->stay.answer = (struct tutti_pack_answer *)(void *)((char *)page + ANSWER);
     channel->stay.mail_seen = (char *)seen + MAIL;
@@ -132,13 +135,15 @@ int tutti_pack_channel_launch(struct tutti_pack_channel *channel, const struct t
                               const struct tutti_pack_launch *launch, int *launched)
 {
     if (device->launch.stay_ns) {
-        const int fits = channel->fetches && tutti_stay_takes(launch);
+        const unsigned blocks = channel->fetches ? tutti_stay_blocks(launch) : 0;
+        const int fits = blocks > 0 && blocks <= channel->most;
         const uint64_t stay_ns =
             tutti_stay_forecast(&channel->forecast, tutti_now_ns(), fits, device->launch.stay_ns());
         if (fits)
             channel->linger_ns = stay_ns;
     }
-    const int status = tutti_stay_launch(&channel->stay, device, channel->stream, launch, channel->linger_ns, launched);
+    const int status =
+        tutti_stay_launch(&channel->stay, device, channel->stream, launch, channel->linger_ns, channel->most, launched);
     if (status != TUTTI_ERR_UNAVAILABLE)
         return status;
     *launched = 1;
@@ -161,9 +166,10 @@ void tutti_pack_channel_stays(struct tutti_pack_channel *channel, const struct t
 {
     const uint64_t asked = linger_asked(how), pair = asked > TUTTI_PACK_PAIR_NS ? asked : TUTTI_PACK_PAIR_NS;
     const int is_pair = (how & (TUTTI_PACK_FIRST | TUTTI_PACK_SECOND)) != 0;
+    const int fetch = how & TUTTI_PACK_KEEP && how & TUTTI_PACK_ALONE && !is_pair && !tutti_gpu_is_shared(channel->gpu);
     channel->linger_ns = asked;
-    channel->fetches = how & TUTTI_PACK_KEEP && how & TUTTI_PACK_ALONE && !is_pair && tutti_settings()->linger_us < 0 &&
-                       device->launch.stay_ns && !tutti_gpu_is_shared(channel->gpu);
+    channel->fetches = fetch && tutti_settings()->linger_us < 0 && device->launch.stay_ns;
+    channel->most = fetch && channel->blocks > 1 ? channel->blocks : 1;
     if (how & TUTTI_PACK_SECOND) {
         channel->linger_ns = channel->stay.may_be_there ? pair : asked;
     } else if (how & TUTTI_PACK_FIRST) {

@@ -17,6 +17,8 @@ struct tutti_pack_channel {
     uint32_t *ended; /* device */
     int broken;      /* a launch has failed, or never reported: it is not used again */
     struct tutti_kept_packs *kept;
+    unsigned blocks;    /* most of a kernel that stays, */
+    unsigned most;      /* and of that of the launch that is being made */
     uint64_t linger_ns; /* of the launch that is being made; 0: its kernel does not stay */
     struct tutti_stay stay;
     struct tutti_stay_forecast forecast;

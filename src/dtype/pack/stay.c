@@ -4,7 +4,14 @@
 
 #include "core/status.h"
 
-enum { BLOCKS_MOST = 2 /* whose work one block does before a launch would begin */ };
+enum {
+    BLOCKS_MOST = 2,    /* whose work one block does before a launch would begin */
+    ALONE_BYTES = 4096, /* for which a second block saves no time */
+    FEW = 4,            /* blocks of a kernel that stays for copies of up to 16 KiB, */
+    SOME = 16,          /* of up to 128 KiB; for longer ones it has all it may */
+    SOME_UNITS = 8192,
+    LATELY = 16 /* launches for which a kernel has as many blocks as an earlier launch wanted */
+};
 
 static int is_there(const struct tutti_stay *stay)
 {
@@ -28,48 +35,68 @@ static int is_run(const struct tutti_pack_mailed *call, const struct tutti_pack_
     return part->dims == 1 && step[0] == part->word && step[1] == part->word;
 }
 
-/* The only part of a launch that copies one run of bytes, and whether one block does it at once; NULL: it is another
- * launch. */
+/* The only part of a launch that copies one run of bytes, which the most blocks of a kernel can copy at once; NULL: it
+ * is another launch. */
 static const struct tutti_pack_part *only_run(const struct tutti_pack_mailed *call, struct tutti_pack_part *part)
 {
     struct tutti_pack_head head;
     memcpy(&head, call, sizeof head);
     memcpy(part, (const char *)call + sizeof head, sizeof *part);
     return head.parts == 1 && part->way == TUTTI_PACK_WORDS && part->flags == 0 &&
-                   part->units <= TUTTI_PACK_SHORT_UNITS && is_run(call, part)
+                   part->units <= TUTTI_PACK_STAY_BLOCKS * TUTTI_PACK_SHORT_UNITS && is_run(call, part)
                ? part
                : NULL;
 }
 
-/* The launch as a short mail; 0: it needs a longer one. */
-static int stay_shorten(const struct tutti_pack_mailed *call, uint32_t word[TUTTI_PACK_SHORT_WORDS])
+/* Blocks of a kernel that copies the run in the least time, and of the least one that can. */
+static unsigned stay_wants(const struct tutti_pack_part *part)
+{
+    if (part->units <= TUTTI_PACK_SHORT_UNITS)
+        return part->units * part->word <= ALONE_BYTES ? 1 : FEW;
+    return part->units <= SOME_UNITS ? SOME : TUTTI_PACK_STAY_BLOCKS;
+}
+
+static unsigned stay_needs(const struct tutti_pack_part *part)
+{
+    return (part->units - 1) / TUTTI_PACK_SHORT_UNITS + 1;
+}
+
+/* The least shares for which `blocks` blocks suffice, as powers of two beside the least of all. */
+static uint32_t stay_share(const struct tutti_pack_part *part, uint32_t blocks)
+{
+    const uint32_t most = stay_wants(part) == 1 ? 1 : blocks;
+    uint32_t share = 0;
+    while ((part->units - 1) >> (TUTTI_PACK_SHARE_LEAST + share) >= most)
+        share++;
+    return share;
+}
+
+/* The launch, whose only part this is, as a short mail to a kernel of so many blocks. */
+static void stay_shorten(const struct tutti_pack_mailed *call, const struct tutti_pack_part *run, uint32_t blocks,
+                         uint32_t word[TUTTI_PACK_SHORT_WORDS])
 {
     struct tutti_pack_head head;
-    struct tutti_pack_part part;
-    if (!only_run(call, &part))
-        return 0;
     memcpy(&head, call, sizeof head);
-    word[TUTTI_PACK_SHORT_WHAT] = part.units | (uint32_t)__builtin_ctz(part.word) << TUTTI_PACK_SHORT_SHIFT |
+    word[TUTTI_PACK_SHORT_WHAT] = run->units | (uint32_t)__builtin_ctz(run->word) << TUTTI_PACK_SHORT_SHIFT |
+                                  stay_share(run, blocks) << TUTTI_PACK_SHORT_SHARE |
                                   (head.near ? TUTTI_PACK_SHORT_NEAR : 0) | TUTTI_PACK_SHORT_MARK;
     word[TUTTI_PACK_SHORT_NUMBER] = head.launch_number;
-    memcpy(&word[TUTTI_PACK_SHORT_FROM], &part.from, sizeof part.from);
-    memcpy(&word[TUTTI_PACK_SHORT_TO], &part.to, sizeof part.to);
+    memcpy(&word[TUTTI_PACK_SHORT_FROM], &run->from, sizeof run->from);
+    memcpy(&word[TUTTI_PACK_SHORT_TO], &run->to, sizeof run->to);
     memcpy(&word[TUTTI_PACK_SHORT_DONE], &head.done, sizeof head.done);
-    return 1;
 }
 
 /* A run that several blocks would copy, by one block in as few rounds as it can. */
-static void stay_gather_blocks(struct tutti_pack_mailed *call)
+static void stay_gather_blocks(struct tutti_pack_mailed *call, struct tutti_pack_part *run)
 {
     struct tutti_pack_head head;
-    struct tutti_pack_part part;
-    if (!only_run(call, &part))
+    if (run->units > TUTTI_PACK_SHORT_UNITS)
         return;
     memcpy(&head, call, sizeof head);
     head.blocks = 1;
-    part.tile = part.units;
+    run->tile = run->units;
     memcpy(call, &head, sizeof head);
-    memcpy((char *)call + sizeof head, &part, sizeof part);
+    memcpy((char *)call + sizeof head, run, sizeof *run);
 }
 
 void tutti_stay_leave(struct tutti_stay *stay)
@@ -80,36 +107,75 @@ void tutti_stay_leave(struct tutti_stay *stay)
     stay->may_be_there = 0;
 }
 
+/* Blocks of the kernel for a launch that wants so many: as many as one of the last launches wanted. */
+static unsigned stay_size(struct tutti_stay *stay, unsigned wants)
+{
+    stay->lately -= stay->lately > 0;
+    if (wants > 1 && (stay->lately == 0 || wants >= stay->wide)) {
+        stay->wide = wants;
+        stay->lately = LATELY;
+    }
+    return stay->lately > 0 ? stay->wide : wants;
+}
+
 static int stay_begin(struct tutti_stay *stay, const struct tutti_device *device, struct tutti_stream *stream,
-                      const struct tutti_pack_mailed *call, uint64_t linger_ns)
+                      const struct tutti_pack_mailed *call, const struct tutti_pack_part *run, uint64_t linger_ns,
+                      unsigned blocks)
 {
     struct tutti_pack_stay_args what = {.first = *call,
                                         .stay = {.mail = stay->mail_seen,
                                                  .answer = stay->answer_seen,
                                                  .linger_ns = linger_ns,
                                                  .sequence = stay->sequence,
-                                                 .number = stay->number + 1 + (stay->number + 1 == 0)}};
+                                                 .number = stay->number + 1 + (stay->number + 1 == 0),
+                                                 .blocks = blocks,
+                                                 .started = stay->started,
+                                                 .relayed = stay->relayed,
+                                                 .relay = stay->relay}};
+    if (blocks > 1 && run)
+        stay_shorten(call, run, blocks, what.first.word); /* otherwise it is the first block's alone */
     const int status = device->launch.stay_pack(stream, &what);
     if (status != TUTTI_OK)
         return status;
     stay->number = what.stay.number;
+    stay->blocks = blocks;
+    stay->started += blocks > 1 ? blocks : 0;
     stay->may_be_there = 1;
     return TUTTI_OK;
 }
 
-int tutti_stay_takes(const struct tutti_pack_launch *launch)
+unsigned tutti_stay_blocks(const struct tutti_pack_launch *launch)
 {
     const struct tutti_pack_head *const head = &launch->args->head;
     struct tutti_pack_part part;
-    return head->bytes <= TUTTI_PACK_MAIL_BYTES && head->launch_number != 0 &&
-           (head->blocks <= BLOCKS_MOST || only_run((const void *)launch->args, &part));
+    if (head->bytes > TUTTI_PACK_MAIL_BYTES || head->launch_number == 0)
+        return 0;
+    return only_run((const void *)launch->args, &part) ? stay_needs(&part) : head->blocks <= BLOCKS_MOST;
+}
+
+/* Puts the launch into the mail; run: NULL, or its only part. */
+static void stay_mail(struct tutti_stay *stay, const struct tutti_pack_mailed *call, const struct tutti_pack_part *run)
+{
+    uint32_t word[TUTTI_PACK_SHORT_WORDS];
+    stay->mailed = 1;
+    if (run) {
+        stay_shorten(call, run, stay->blocks, word);
+        stay->relayed += TUTTI_PACK_BLOCKS_OF(word[TUTTI_PACK_SHORT_WHAT]) > 1;
+        stay_post(stay, word, TUTTI_PACK_SHORT_WORDS);
+    } else {
+        stay_post(stay, call->word, TUTTI_PACK_MAIL_WORDS);
+    }
+    memcpy(stay->args, call, sizeof *call);
 }
 
 int tutti_stay_launch(struct tutti_stay *stay, const struct tutti_device *device, struct tutti_stream *stream,
-                      const struct tutti_pack_launch *launch, uint64_t linger_ns, int *launched)
+                      const struct tutti_pack_launch *launch, uint64_t linger_ns, unsigned most, int *launched)
 {
     *launched = 0;
-    if (stay->off || linger_ns == 0 || !device->launch.stay_pack || !tutti_stay_takes(launch))
+    if (stay->off || linger_ns == 0 || !device->launch.stay_pack)
+        return TUTTI_ERR_UNAVAILABLE;
+    const unsigned blocks = tutti_stay_blocks(launch);
+    if (blocks == 0 || blocks > most)
         return TUTTI_ERR_UNAVAILABLE;
     struct tutti_pack_mailed call;
     int status = TUTTI_OK;
@@ -119,18 +185,17 @@ int tutti_stay_launch(struct tutti_stay *stay, const struct tutti_device *device
         memcpy(&call, launch->args, sizeof call);
     if (status != TUTTI_OK)
         return status;
-    stay_gather_blocks(&call);
-    if (is_there(stay)) {
-        uint32_t word[TUTTI_PACK_SHORT_WORDS];
-        stay->mailed = 1;
-        if (stay_shorten(&call, word))
-            stay_post(stay, word, TUTTI_PACK_SHORT_WORDS);
-        else
-            stay_post(stay, call.word, TUTTI_PACK_MAIL_WORDS);
-        memcpy(stay->args, &call, sizeof call);
+    struct tutti_pack_part part;
+    const struct tutti_pack_part *const run = only_run(&call, &part);
+    if (run)
+        stay_gather_blocks(&call, &part);
+    const unsigned size = stay_size(stay, run ? stay_wants(run) : 1);
+    if (is_there(stay) && blocks <= stay->blocks && stay->blocks <= size) {
+        stay_mail(stay, &call, run);
         return TUTTI_OK;
     }
-    status = stay_begin(stay, device, stream, &call, linger_ns);
+    tutti_stay_leave(stay); /* also one that has more blocks than launches want by now */
+    status = stay_begin(stay, device, stream, &call, run, linger_ns, size < most ? size : most);
     stay->off = status == TUTTI_ERR_UNAVAILABLE;
     *launched = status == TUTTI_OK;
     return status;

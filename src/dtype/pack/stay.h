@@ -1,5 +1,6 @@
-/* Small packing launches by a kernel that stays on the GPU for a while (TUTTI_LINGER_US): it takes the next ones out of
- * pinned memory, without a launch. One at a time, of one stream. Private to src/dtype/. */
+/* Packing launches by a kernel that stays on the GPU for a while (TUTTI_LINGER_US): it takes the next ones out of
+ * pinned memory, without a launch. One block does small ones; copies of up to 1 MiB take several. One at a time, of one
+ * stream. Private to src/dtype/. */
 #ifndef TUTTI_DTYPE_PACK_STAY_H
 #define TUTTI_DTYPE_PACK_STAY_H
 
@@ -11,20 +12,24 @@ struct tutti_stay {
     struct tutti_pack_mail *mail; /* in mapped host memory, all zero; `seen` is how kernels see it */
     struct tutti_pack_answer *answer;
     void *mail_seen, *answer_seen;
-    uint32_t sequence; /* of the last mail */
-    uint32_t number;   /* of the last launch that stays; 0: none was made */
-    int may_be_there;  /* 1: that launch may serve further mails */
-    int mailed;        /* 1: the last mail holds a launch that may not have been begun */
-    int off;           /* 1: the device has no such kernel */
+    struct tutti_pack_relay *relay; /* in device memory, all zero */
+    uint32_t sequence;              /* of the last mail */
+    uint32_t number;                /* of the last launch that stays; 0: none was made */
+    unsigned blocks;                /* of that launch */
+    uint32_t started, relayed;      /* as in struct tutti_pack_stay: blocks of all launches, mails to several blocks */
+    unsigned wide, lately;          /* the most blocks that one of the last launches wanted; how many it counts for */
+    int may_be_there;               /* 1: that launch may serve further mails */
+    int mailed;                     /* 1: the last mail holds a launch that may not have been begun */
+    int off;                        /* 1: the device has no such kernel */
     _Alignas(struct tutti_pack_args) unsigned char args[TUTTI_PACK_FEW_BYTES]; /* of the launch that was mailed */
 };
 
-/* 1 if such a kernel can take the launch. */
-int tutti_stay_takes(const struct tutti_pack_launch *launch);
-/* A launch that is complete when its notice is there. TUTTI_ERR_UNAVAILABLE: it does not go this way, and nothing was
- * done. *launched: 1 if a kernel was launched for it. */
+/* The least blocks with which such a kernel takes the launch; 0: none takes it. */
+unsigned tutti_stay_blocks(const struct tutti_pack_launch *launch);
+/* A launch that is complete when its notice is there. most: blocks that the kernel may have. TUTTI_ERR_UNAVAILABLE: it
+ * does not go this way, and nothing was done. *launched: 1 if a kernel was launched for it. */
 int tutti_stay_launch(struct tutti_stay *stay, const struct tutti_device *device, struct tutti_stream *stream,
-                      const struct tutti_pack_launch *launch, uint64_t linger_ns, int *launched);
+                      const struct tutti_pack_launch *launch, uint64_t linger_ns, unsigned most, int *launched);
 /* Launches afresh what was mailed to a kernel that had left. To be called while the notice of a launch is not there,
  * before the stream is asked whether it is idle. A status. */
 int tutti_stay_check(struct tutti_stay *stay, const struct tutti_device *device, struct tutti_stream *stream);

@@ -34,3 +34,7 @@ foreach(mpi IN LISTS builders)
   endif()
 endforeach()
 tutti_mpi_test(mpi-unwatched-slots PROGRAM mpi-unwatched_slots RANKS 1 NO_PRELOAD)
+# Kernels of one block and of several that stay, in turns.
+program(stays)
+tutti_mpi_test(mpi-stays PROGRAM mpi-stays RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_STAY_US=1000 TIMEOUT 60)
+tutti_mpi_test(mpi-stays-linger PROGRAM mpi-stays RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_LINGER_US=300 TIMEOUT 60)
