@@ -204,9 +204,9 @@ struct tutti_flow_args {
     /* Kernels that move data: address of the run from each rank, and its bytes. Leaders: address of each result. */
     uint64_t result[TUTTI_MAX_GPUS];
     uint64_t result_n[TUTTI_MAX_GPUS];
-    /* This rank's memory as rank r has it mapped; 0: rank r has not. move_direct: result[r]. mapped, pipeline_direct:
-     * `in` and `out`, of result_n[r] bytes; move_split_direct: the message. Of these three all addresses are 0 if one
-     * is. move_step: marks, see move_step.inc. */
+    /* This rank's memory as rank r has it mapped; 0: rank r has not. move_direct: result[r]. mapped, mapped_deep,
+     * pipeline_direct: `in` and `out`, of result_n[r] bytes; move_split_direct: the message. Of these four all
+     * addresses are 0 if one is. move_step: marks, see move_step.inc. */
     uint64_t there[TUTTI_PLACES][TUTTI_MAX_GPUS];
     /* Host device alone: where kernels reach memory of the device whose address they are given late; NULL: nowhere. */
     void *(*host_reach)(const void *device, size_t bytes);

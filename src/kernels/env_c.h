@@ -28,6 +28,8 @@
 #define TUTTI_REDUCE(ends, ranks, outs, n)                                                                             \
     (tutti_pace(), reduce(pair, (const void *const *)(ends)->from, ranks, (void *const *)(ends)->to, outs, n))
 
+#define TUTTI_REDUCE_DEEP(ends, ranks, outs, n) TUTTI_REDUCE(ends, ranks, outs, n)
+
 enum {
     TUTTI_SPREAD_BYTES = 32768, /* read once, then handed to each receiver out of the cache */
     TUTTI_SPINS_BUSY = 200,     /* before the processor is offered to others */

@@ -26,10 +26,11 @@ foreach(ranks IN LISTS stream_ranks)
                  "TUTTI_RULES=bcast:*@engines gather:*@engines scatter:*@engines allgather:*@engines alltoall:*@engines")
   endforeach()
   foreach(part replay orders)
-    foreach(row mapped pipeline_direct)
+    foreach(row mapped mapped_deep pipeline_direct)
+      string(REPLACE pipeline_direct mapped other ${row})
       gpu_test(enqueue-${part}-${row}-${ranks} mpi-enqueue_graph ${ranks} ARGS ${part}
                ENV CUDA_DEVICE_MAX_CONNECTIONS=32
-                   "TUTTI_RULES=allreduce:*@${row} reduce:*@mapped reduce_scatter:*@mapped bcast:*@split_direct,*@direct")
+                   "TUTTI_RULES=allreduce:*@${row} reduce:*@${other} reduce_scatter:*@${other} bcast:*@split_direct,*@direct")
     endforeach()
   endforeach()
   gpu_test(enqueue-errors-${ranks} mpi-enqueue_errors ${ranks})

@@ -20,6 +20,9 @@ struct tutti_flow {
 
 /* The shape of `pipeline`, which other rows take for what goes through the windows. */
 tutti_flow_shape tutti_pipeline_shape;
+/* The same in rows of two, or not. */
+void tutti_pipeline_shape_in(const struct tutti_team *team, const struct tutti_call *call, size_t elements, int rows,
+                             struct tutti_flow *flow);
 /* 1 if flow kernels can run on this team: one rank a GPU. */
 int tutti_flow_can(const struct tutti_team *team);
 /* 1 if leaders can take part in them for the ranks of their GPUs: several GPUs, one of them with two ranks or more,

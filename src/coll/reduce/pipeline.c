@@ -21,8 +21,8 @@ static int pipeline_can(const struct tutti_team *team, const struct tutti_call *
     return tutti_flow_can(team);
 }
 
-void tutti_pipeline_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
-                          struct tutti_flow *flow)
+void tutti_pipeline_shape_in(const struct tutti_team *team, const struct tutti_call *call, size_t elements, int rows,
+                             struct tutti_flow *flow)
 {
     size_t size = tutti_type_size(call->type), gpus = (size_t)team->gpus, grain = 256 / size;
     const int segments = tutti_flow_segments(call);
@@ -36,9 +36,9 @@ void tutti_pipeline_shape(const struct tutti_team *team, const struct tutti_call
     flow->slice = (slice + grain - 1) / grain * grain;
     flow->depth = DEPTH;
     size_t slots = (size_t)team->size > gpus ? (size_t)team->size + gpus : 2 * (gpus > 1 ? gpus - 1 : 1);
-    if (segments || gpus > 2) {
+    if (rows) {
         tutti_flow_rows(team, flow->slice * size, CHUNK_LEAST, BLOCKS_MOST, set / slots, flow);
-    } else { /* an allreduce of two GPUs is a little slower in rows */
+    } else {
         flow->blocks = tutti_flow_blocks(team, flow->slice * size, CHUNK_LEAST, BLOCKS_MOST);
         flow->blocks = tutti_flow_blocks_in(set / slots, CHUNK_LEAST, flow->blocks);
     }
@@ -58,6 +58,13 @@ void tutti_pipeline_shape(const struct tutti_team *team, const struct tutti_call
     size_t rounds = part > most ? (part + most - 1) / most : 1;
     size_t chunk = (part + rounds - 1) / rounds;
     flow->chunk = (chunk + 255) / 256 * 256 / size;
+}
+
+void tutti_pipeline_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
+                          struct tutti_flow *flow)
+{
+    /* An allreduce of two GPUs is a little slower in rows. */
+    tutti_pipeline_shape_in(team, call, elements, tutti_flow_segments(call) || team->gpus > 2, flow);
 }
 
 static tutti_flow_shape *const pipeline_shape = tutti_pipeline_shape;
