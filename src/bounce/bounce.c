@@ -1,10 +1,10 @@
 #include "bounce/bounce.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "core/counters.h"
 #include "core/lives.h"
+#include "core/lock.h"
 #include "core/settings.h"
 #include "core/status.h"
 #include "progress/gate.h"
@@ -43,7 +43,7 @@ static struct piece *newest, *oldest;
 static unsigned pieces; /* that are kept */
 static unsigned small;  /* that may share an allocation, taken or kept */
 static struct tutti_bounce_counts counts;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all above; never held while the device is called */
+static struct tutti_lock lock; /* of all above; never held while the device is called */
 
 static size_t bounce_limit(void)
 {
@@ -120,11 +120,11 @@ static size_t bounce_end(struct piece *piece, int alive)
     void *memory = piece->base.memory;
     size_t bytes = piece->base.room;
     unsigned left = 0;
-    pthread_mutex_lock(&lock);
+    tutti_lock_take(&lock);
     small -= (unsigned)may_share(piece->kind, bytes);
     if (slab)
         left = --slab->left;
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
     if (slab) {
         memory = slab->memory;
         bytes = left ? 0 : slab->bytes;
@@ -142,19 +142,19 @@ static void end_oldest(int alive)
 {
     struct piece *piece = oldest;
     bounce_unkeep(piece);
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
     const size_t bytes = bounce_end(piece, alive);
-    pthread_mutex_lock(&lock);
+    tutti_lock_take(&lock);
     counts.held -= bytes;
 }
 
 static unsigned end_kept(int alive)
 {
     unsigned n = 0;
-    pthread_mutex_lock(&lock);
+    tutti_lock_take(&lock);
     for (; oldest; n++)
         end_oldest(alive);
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
     return n;
 }
 
@@ -188,14 +188,14 @@ static int bounce_reserve(size_t room, int bounded)
 static unsigned bounce_share(const struct tutti_bounce_kind *kind, size_t room)
 {
     unsigned n = 1;
-    pthread_mutex_lock(&lock);
+    tutti_lock_take(&lock);
     if (may_share(kind, room)) {
         n = small / SHARED_PART < SHARED_BYTES / room ? small / SHARED_PART : (unsigned)(SHARED_BYTES / room);
         n = n == 0 || counts.held + (n - 1) * room > bounce_limit() ? 1 : n;
         counts.held += (n - 1) * room;
         counts.most = counts.held > counts.most ? counts.held : counts.most;
     }
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
     return n;
 }
 
@@ -238,7 +238,7 @@ static struct piece *fill_pieces(struct piece *first, void *memory)
     char *at = memory;
     if (first->slab)
         first->slab->memory = memory;
-    pthread_mutex_lock(&lock);
+    tutti_lock_take(&lock);
     counts.made++;
     for (struct piece *piece = first, *next; piece; piece = next) {
         next = piece->next;
@@ -250,7 +250,7 @@ static struct piece *fill_pieces(struct piece *first, void *memory)
             bounce_keep(piece);
     }
     first->next = NULL;
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
     return first;
 }
 
@@ -267,9 +267,9 @@ static struct piece *make_pieces(const struct tutti_bounce_kind *kind, int gpu, 
         return fill_pieces(first, memory);
     }
     drop_pieces(first, first ? first->slab : NULL);
-    pthread_mutex_lock(&lock);
+    tutti_lock_take(&lock);
     counts.held -= n * room;
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
     return NULL;
 }
 
@@ -279,17 +279,17 @@ static struct piece *bounce_make(const struct tutti_bounce_kind *kind, int gpu, 
     struct piece *piece = make_pieces(kind, gpu, room, n);
     if (piece || n == 1)
         return piece;
-    pthread_mutex_lock(&lock);
+    tutti_lock_take(&lock);
     counts.held += room;
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
     return make_pieces(kind, gpu, room, 1);
 }
 
 int tutti_bounce_fits(size_t bytes)
 {
-    pthread_mutex_lock(&lock);
+    tutti_lock_take(&lock);
     const size_t taken = counts.held - counts.kept;
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
     return bytes <= bounce_limit() && taken <= bounce_limit() && bounce_class_of(bytes) <= bounce_limit() - taken;
 }
 
@@ -302,14 +302,14 @@ struct tutti_bounce *tutti_bounce_take(const struct tutti_bounce_kind *kind, int
     int may = 1;
     if (kind->look)
         kind->look();
-    pthread_mutex_lock(&lock);
+    tutti_lock_take(&lock);
     counts.takes++;
     struct piece *piece = bounce_find(kind, gpu, room, closed ? CLOSED_MOST : 2);
     if (piece)
         bounce_unkeep(piece);
     else
         may = !closed && bounce_reserve(room, kind->bounded);
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
     if (!piece && may)
         piece = bounce_make(kind, gpu, room);
     return piece ? &piece->base : NULL;
@@ -319,13 +319,13 @@ struct tutti_bounce *tutti_bounce_take_kept(const struct tutti_bounce_kind *kind
 {
     if (bytes > SIZE_MAX / 4)
         return NULL;
-    pthread_mutex_lock(&lock);
+    tutti_lock_take(&lock);
     struct piece *piece = bounce_find(kind, gpu, bounce_room_for(bytes), 2);
     if (piece) {
         counts.takes++;
         bounce_unkeep(piece);
     }
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
     return piece ? &piece->base : NULL;
 }
 
@@ -336,20 +336,20 @@ void tutti_bounce_give(struct tutti_bounce *bounce)
         return;
     if (piece->kind->clean)
         piece->kind->clean(bounce->memory);
-    pthread_mutex_lock(&lock);
+    tutti_lock_take(&lock);
     const int closed = tutti_gate_closed();
     const int keeps = (closed || counts.held <= bounce_limit()) && piece->life == tutti_gpu_life(piece->gpu);
     if (keeps)
         bounce_keep(piece);
     while (pieces > KEPT_MOST && !closed)
         end_oldest(1);
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
     if (keeps)
         return;
     const size_t ended = bounce_end(piece, 1);
-    pthread_mutex_lock(&lock);
+    tutti_lock_take(&lock);
     counts.held -= ended;
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
 }
 
 void tutti_bounce_close(int alive)
@@ -359,7 +359,7 @@ void tutti_bounce_close(int alive)
 
 void tutti_bounce_read(struct tutti_bounce_counts *out)
 {
-    pthread_mutex_lock(&lock);
+    tutti_lock_take(&lock);
     *out = counts;
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
 }

@@ -70,12 +70,17 @@ int tutti_rndv_reaches(struct tutti_p2p_worker *worker, int peer, int gpu)
     return tutti_endpoint_mapped(endpoint, peer, gpu) != TUTTI_MAPS_CANNOT ? 1 : TUTTI_NO(SCRATCH_UNREACHED);
 }
 
+int tutti_direct_may_wait_for_turn(uint64_t bytes)
+{
+    return bytes > TURNS_MORE_BYTES && bytes <= TURNS_MOST_BYTES;
+}
+
 /* 1 if copies through pinned memory take less time than the receiver's kernel waits for its turn. Several messages are
  * fetched in one turn. */
 static int direct_waits_for_turn(const struct tutti_p2p_worker *worker, int peer, const struct tutti_memory *memory,
                                  uint64_t bytes, const struct tutti_endpoint_verdict *verdict)
 {
-    return bytes > TURNS_MORE_BYTES && bytes <= TURNS_MOST_BYTES && verdict->single &&
+    return tutti_direct_may_wait_for_turn(bytes) && verdict->single &&
            tutti_endpoint_takes_turns(worker->endpoint, peer, memory->gpu);
 }
 
@@ -159,6 +164,10 @@ static int direct_fetch(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
     char *data = NULL;
     tutti_fetch_gpus(f);
     enum tutti_reaching there = TUTTI_REACH_NOT;
+    if (f->like && f->n > 0 && !recv->demanded &&
+        tutti_endpoint_reach_like(f->worker->endpoint, peer, f->rndv, f->gpu = f->gpus[0], recv->bytes, f->like, &data,
+                                  &f->held))
+        there = TUTTI_REACHED;
     for (int i = 0; i < f->n && there == TUTTI_REACH_NOT && !recv->demanded; i++) {
         there =
             tutti_endpoint_reach(f->worker->endpoint, peer, f->rndv, f->gpu = f->gpus[i], recv->bytes, &data, &f->held);
@@ -205,4 +214,5 @@ const struct tutti_protocol_ops tutti_direct_ops = {.reaches = tutti_rndv_reache
                                                     .fetch = direct_fetch,
                                                     .fetched = direct_fetched,
                                                     .drop = tutti_fetch_drop,
+                                                    .repeats = 1,
                                                     .instead = TUTTI_PROTOCOL_packed};

@@ -179,6 +179,7 @@ static int fetch_node(void *with)
         fetches[used].worker = all->worker;
         fetches[used].recv = recv;
         fetches[used].held = NULL;
+        fetches[used].like = used > 0 ? fetches[used - 1].held : NULL;
         fetches[used].from = NULL;
         fetches[used].pieces = 0;
         fetches[used].engines = TUTTI_ENGINES_NOT;

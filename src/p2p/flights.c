@@ -21,13 +21,13 @@ static struct tutti_spares spares;
 
 static struct tutti_p2p_flight *flight_take(void)
 {
-    struct tutti_p2p_flight *flight = tutti_spares_take(&spares, offsetof(struct tutti_p2p_flight, next));
+    struct tutti_p2p_flight *flight = tutti_spares_take(&spares, offsetof(struct tutti_p2p_flight, next), 0);
     return flight ? flight : malloc(sizeof *flight);
 }
 
 static void flight_give(struct tutti_p2p_flight *flight)
 {
-    tutti_spares_give(&spares, flight, offsetof(struct tutti_p2p_flight, next));
+    tutti_spares_give(&spares, flight, offsetof(struct tutti_p2p_flight, next), 0);
 }
 
 int tutti_flights_may(uint64_t bytes, int last)

@@ -17,6 +17,10 @@
 #include "progress/transport.h"
 #include "team/endpoint.h"
 
+/* Receivers mostly take messages in the order in which they were sent. A look at a rendezvous takes its line from the
+ * receiver, which is about to write there. */
+enum { TUTTI_SENDS_LOOKS = 2 };
+
 /* State of a rank's protocols. All of it belongs to the caller. */
 struct tutti_p2p_worker {
     struct tutti_endpoint *endpoint;   /* to ranks of the node; NULL: none */
@@ -27,6 +31,8 @@ struct tutti_p2p_worker {
     struct tutti_p2p_send **last;      /* the link behind the newest, if there are any */
     uint64_t watched;                  /* when the receivers' processes were last looked at */
     int watches;                       /* 1: they are, by this poll */
+    uint64_t looked;                   /* when all sends were last looked at */
+    int looks_at_all;                  /* 1: this poll does; 0: only until it finds TUTTI_SENDS_LOOKS that are open */
     _Atomic uint64_t awaited;          /* bits of ranks whose first memory of a GPU a long message has waited for */
 };
 
@@ -63,7 +69,7 @@ struct tutti_p2p_send {
     struct tutti_elements elements; /* another owner holds the plan */
     uint64_t bytes;                 /* of the packed message */
     int gpu;                        /* whose kernels reach the elements */
-    uint64_t since;                 /* when it was posted */
+    uint64_t since;                 /* when it was posted; 0: the first poll sets it */
     uint64_t extra_grace;           /* ns more than usual that the receiver may take */
     int now;                        /* 1: the data must leave the buffer before the receiver fetches */
     int agreed; /* 1: a block of a collective: the MPI cannot carry it, and its receiver fetches every piece */

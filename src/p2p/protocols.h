@@ -62,6 +62,7 @@ struct tutti_protocol_ops {
     /* The message is too long for the buffer. 1: its sender may be released; 0: later. */
     int (*drop)(struct tutti_p2p_fetch *fetch);
     /* -- both -- */
+    int repeats;                 /* 1: messages like the last one may take it without a choice, see again.h */
     enum tutti_protocol instead; /* the substitute, if this row is not READY; TUTTI_PROTOCOLS: there is no substitute */
 };
 

@@ -5,7 +5,10 @@
 #include "core/trace.h"
 #include "p2p/own.h"
 
-enum { WATCH_NS = 1000000 }; /* between two looks at whether receivers are alive */
+enum {
+    WATCH_NS = 1000000, /* between two looks at whether receivers are alive */
+    ALL_NS = 5000       /* between two looks at all sends */
+};
 
 /* The oldest first: a poll packs a batch, and the oldest message has waited longest. */
 void tutti_p2p_list(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
@@ -80,14 +83,22 @@ void tutti_p2p_poll(struct tutti_p2p_worker *worker)
     const uint64_t now = tutti_now_ns();
     worker->watches = now - worker->watched >= WATCH_NS;
     worker->watched = worker->watches ? now : worker->watched;
+    worker->looks_at_all = now - worker->looked >= ALL_NS;
+    worker->looked = worker->looks_at_all ? now : worker->looked;
+    int open = 0;
     all.n = 0;
     for (struct tutti_p2p_send *send = worker->sends; send && all.n < TUTTI_BATCH; send = send->next) {
         const uint32_t state = atomic_load_explicit(&send->rndv->state, memory_order_acquire);
         const struct tutti_protocol_ops *ops = tutti_protocol_at(state);
         if (state == TUTTI_RNDV_GETTING || (state == TUTTI_RNDV_ATS && send->packed == 0))
             tutti_endpoint_saw_fetch(worker->endpoint, (int)send->rndv->to, now);
+        if (send->since == 0)
+            send->since = now;
         if (ops)
             ops->poll(worker, send, &all, now);
+        open += state != TUTTI_RNDV_ATS;
+        if (open >= TUTTI_SENDS_LOOKS && !worker->looks_at_all)
+            break;
     }
     if (all.n)
         sends_pack(worker, &all);

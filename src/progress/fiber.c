@@ -140,6 +140,16 @@ void tutti_fiber_lock(pthread_mutex_t *mutex)
         tutti_fiber_yield();
 }
 
+void tutti_fiber_take_later(struct tutti_lock *of)
+{
+    if (!here) {
+        tutti_lock_wait(of);
+        return;
+    }
+    while (!tutti_lock_try(of))
+        tutti_fiber_yield();
+}
+
 /* ---- stacks ---- */
 
 static struct fiber *new_fiber(void)

@@ -11,6 +11,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "core/lock.h"
+
 /* Local; returns at once. `run` is called with `with` on the engine's thread; nothing of the fiber is left when it has
  * returned. TUTTI_ERR_MEMORY or TUTTI_ERR_SYSTEM (no thread): nothing was begun. */
 int tutti_fiber_start(void (*run)(void *with), void *with);
@@ -30,6 +32,13 @@ void tutti_fiber_yield(void);
 void tutti_fiber_moved(void);
 /* pthread_mutex_lock(), for locks that a fiber may hold while it waits. */
 void tutti_fiber_lock(pthread_mutex_t *mutex);
+/* The same of a lock of the other kind. */
+void tutti_fiber_take_later(struct tutti_lock *of);
+static inline void tutti_fiber_take(struct tutti_lock *of)
+{
+    if (__builtin_expect(!tutti_lock_try(of), 0))
+        tutti_fiber_take_later(of);
+}
 
 /* Fibers that have not ended. */
 extern atomic_int tutti_fibers_open;

@@ -34,6 +34,9 @@ void tutti_cache_free(struct tutti_cache *cache);
 
 /* A mapping that is there, with one more reference; NULL otherwise. */
 struct tutti_mapping *tutti_cache_find(struct tutti_cache *cache, int peer, int gpu, const struct tutti_export *what);
+/* 1 if `mapping`, which the caller has a reference of, is of this allocation: it has one more. */
+int tutti_cache_refer(struct tutti_cache *cache, struct tutti_mapping *mapping, int peer, int gpu,
+                      const struct tutti_export *what);
 /* Maps and keeps; the least recently used unreferenced mappings make room. TUTTI_ERR_UNAVAILABLE where all are in use,
  * and for what was forgotten by its id.
  * fd stays the caller's. The driver may take milliseconds; the cache can be used meanwhile. */

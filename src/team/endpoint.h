@@ -58,11 +58,14 @@ int tutti_endpoint_shorts(const struct tutti_endpoint *endpoint);
  * with their communicator, or be seen twice. announce: the RTS of a rendezvous of this rank has been sent; of a burst
  * of messages some are counted together, since the receiver polls the line of the count. announce_rest: all of
  * them, in each wait of the sender. saw: this rank has received one. expects: 1 if more were sent to this rank than it
- * has seen. */
-void tutti_endpoint_announce(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
-void tutti_endpoint_announce_rest(struct tutti_endpoint *endpoint);
-void tutti_endpoint_saw(struct tutti_endpoint *endpoint);
+ * has seen. alone: 1: one thread at a time calls the first three (core/lock.h). */
+void tutti_endpoint_announce(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv, int alone);
+void tutti_endpoint_announce_rest(struct tutti_endpoint *endpoint, int alone);
+void tutti_endpoint_saw(struct tutti_endpoint *endpoint, int alone);
 int tutti_endpoint_expects(const struct tutti_endpoint *endpoint);
+/* A hint: the peer's next rendezvous is probably the one behind this one, which the receiver will move on. Its line comes
+ * from the sender's cache meanwhile. */
+void tutti_endpoint_fetch_ahead(const struct tutti_endpoint *endpoint, int peer, int number);
 /* Takes and offers this rank's scratch on the GPU, so that peers may map it before it is needed. 1: the scratch exists.
  * soon: the same on another thread, since allocating takes milliseconds. */
 int tutti_endpoint_offer(struct tutti_endpoint *endpoint, int gpu);
@@ -104,6 +107,11 @@ enum { TUTTI_ENDPOINT_SHORT_BYTES = 2 << 10 };
 /* A free rendezvous of this rank for data on `gpu` (TUTTI_NO_GPU: for no bytes), to be filled and posted. NULL: all are
  * in use. The caller owns it until tutti_endpoint_send_release(); it is freed when it is DONE as well. */
 struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer, int gpu);
+/* The same for a message of so many bytes from `pointer`, in the allocation of this id, whose name the rendezvous has
+ * shown before, and which the peer keeps mapped: the rendezvous has a lease, and describes the place. short_rts: its
+ * RTS will be short. All under one lock. NULL: some of it does not hold, and nothing has changed. */
+struct tutti_rndv *tutti_endpoint_rndv_like(struct tutti_endpoint *endpoint, int peer, int gpu, uint64_t id,
+                                            const void *pointer, uint64_t bytes, int short_rts);
 int tutti_endpoint_number(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 /* Marks a new rendezvous whose RTS will be short. */
 void tutti_endpoint_shorten(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv);
@@ -192,6 +200,10 @@ void tutti_endpoint_received(struct tutti_endpoint *endpoint, int peer, int numb
  */
 enum tutti_reaching tutti_endpoint_reach(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv,
                                          int gpu, uint64_t bytes, char **data, struct tutti_mapping **held);
+/* The same where the data lie in the allocation that `like` maps, which the caller has a reference of: 1, *data and
+ * *held. 0: they do not, or are messages of this rank to itself. */
+int tutti_endpoint_reach_like(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv, int gpu,
+                              uint64_t bytes, struct tutti_mapping *like, char **data, struct tutti_mapping **held);
 /* No GPU of this rank reaches an offered rendezvous: maps the peer's scratch for one of `gpus`, and asks the peer to
  * pack the message, or to have it carried. To be called again until the peer has. 0: the scratch is being mapped. */
 int tutti_endpoint_demand(struct tutti_endpoint *endpoint, int peer, struct tutti_rndv *rndv, const int *gpus, int n);

@@ -26,9 +26,9 @@ static void *work(void *with)
         struct object **const mine = &hand[random_next(&state) % HANDS];
         if (*mine) {
             atomic_fetch_sub(&(*mine)->holders, 1);
-            tutti_spares_give(&spares, *mine, offsetof(struct object, next));
+            tutti_spares_give(&spares, *mine, offsetof(struct object, next), 0);
             *mine = NULL;
-        } else if ((*mine = tutti_spares_take(&spares, offsetof(struct object, next))) != NULL) {
+        } else if ((*mine = tutti_spares_take(&spares, offsetof(struct object, next), 0)) != NULL) {
             wrong += atomic_fetch_add(&(*mine)->holders, 1) != 0;
             taken++;
         }
@@ -37,7 +37,7 @@ static void *work(void *with)
         if (!hand[h])
             continue;
         atomic_fetch_sub(&hand[h]->holders, 1);
-        tutti_spares_give(&spares, hand[h], offsetof(struct object, next));
+        tutti_spares_give(&spares, hand[h], offsetof(struct object, next), 0);
     }
     return NULL;
 }
@@ -49,9 +49,9 @@ int main(int argc, char **argv)
     const uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
     int n = 0;
     printf("seed %llu\n", (unsigned long long)first);
-    CHECK(tutti_spares_take(&spares, offsetof(struct object, next)) == NULL, "an empty list gives an object");
+    CHECK(tutti_spares_take(&spares, offsetof(struct object, next), 0) == NULL, "an empty list gives an object");
     for (int i = 0; i < OBJECTS; i++)
-        tutti_spares_give(&spares, &objects[i], offsetof(struct object, next));
+        tutti_spares_give(&spares, &objects[i], offsetof(struct object, next), 0);
     for (int t = 0; t < THREADS; t++) {
         seed[t] = first + (uint64_t)t * 7919;
         if (pthread_create(&threads[t], NULL, work, &seed[t]) != 0)
@@ -59,7 +59,7 @@ int main(int argc, char **argv)
     }
     for (int t = 0; t < THREADS; t++)
         pthread_join(threads[t], NULL);
-    while (n <= OBJECTS && tutti_spares_take(&spares, offsetof(struct object, next)))
+    while (n <= OBJECTS && tutti_spares_take(&spares, offsetof(struct object, next), 0))
         n++;
     CHECK(n == OBJECTS, "%d objects of %d are left", n, OBJECTS);
     CHECK(wrong == 0, "%ld objects were in two hands", (long)wrong);

@@ -18,7 +18,7 @@ static struct tutti_spares idle;
 
 struct tutti_parts *tutti_parts_begin(const struct tutti_device *device, struct tutti_stream *stream, size_t room)
 {
-    struct tutti_parts *parts = tutti_spares_take(&idle, offsetof(struct tutti_parts, next));
+    struct tutti_parts *parts = tutti_spares_take(&idle, offsetof(struct tutti_parts, next), 0);
     if (!parts) {
         parts = malloc(sizeof *parts);
         if (!parts)
@@ -40,7 +40,7 @@ struct tutti_parts *tutti_parts_begin(const struct tutti_device *device, struct 
 
 static void parts_give(struct tutti_parts *parts)
 {
-    tutti_spares_give(&idle, parts, offsetof(struct tutti_parts, next));
+    tutti_spares_give(&idle, parts, offsetof(struct tutti_parts, next), 0);
 }
 
 static size_t parts_bytes_of(uint32_t parts, uint32_t extras)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/settings.h"
+#include "mpi/bounce/alive.h"
 #include "mpi/bounce/stage_gaps.h"
 #include "mpi/real/handles.h"
 #include "mpi/real/lent.h"
@@ -32,6 +33,11 @@ static int takes_ordinary(const struct tutti_device *device, size_t bytes)
     return atomic_fetch_sub_explicit(&ordinary_left, 1, memory_order_relaxed) > 0;
 }
 
+int tutti_stage_expects_rts(void)
+{
+    return likely(atomic_load_explicit(&whole_ones, memory_order_relaxed) <= 0);
+}
+
 void tutti_stage_expect_rts(size_t bytes)
 {
     if (unlikely(atomic_load_explicit(&whole_ones, memory_order_relaxed) != 0))
@@ -39,6 +45,8 @@ void tutti_stage_expect_rts(size_t bytes)
     if (bytes > LAZY_FROM && unlikely(atomic_load_explicit(&whole_long_ones, memory_order_relaxed) > 0))
         atomic_fetch_sub_explicit(&whole_long_ones, 1, memory_order_relaxed);
 }
+
+struct tutti_alive tutti_alive[TUTTI_ALIVE_SIDES];
 
 /* ---- shape of a buffer ---- */
 

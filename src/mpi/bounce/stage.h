@@ -89,6 +89,13 @@ struct tutti_there {
     int staged;                 /* 1: the buffer must be staged */
     struct tutti_memory memory; /* of the buffer's address; HOST where no device is active */
 };
+/* The answer for elements of this type, whose address lies in there->memory. */
+static inline int tutti_needs_staging_of(const void *buffer, MPI_Datatype type, struct tutti_there *there)
+{
+    if (unlikely(tutti_type_find(type) == NULL))
+        there->staged = (there->staged || tutti_elements_on_device(buffer, type)) && tutti_type_is_fine(type);
+    return there->staged;
+}
 /* What the MPI refuses goes to it as it is. Returns there->staged. */
 static inline int tutti_needs_staging_at(const void *buffer, MPI_Datatype type, struct tutti_there *there)
 {
@@ -97,9 +104,7 @@ static inline int tutti_needs_staging_at(const void *buffer, MPI_Datatype type, 
     if (likely(!tutti_device_active(tutti_door.device)))
         return 0;
     there->staged = tutti_must_stage_at(buffer, &there->memory);
-    if (unlikely(tutti_type_find(type) == NULL))
-        there->staged = (there->staged || tutti_elements_on_device(buffer, type)) && tutti_type_is_fine(type);
-    return there->staged;
+    return tutti_needs_staging_of(buffer, type, there);
 }
 /* 1 if `buffer` must be staged. */
 static inline int tutti_needs_staging(const void *buffer, MPI_Datatype type)
@@ -146,6 +151,8 @@ int tutti_copies_few(int gpu, size_t bytes, enum tutti_few use, int out);
 unsigned tutti_copy_few_keeps(void);
 /* From now on the first `count` elements alone are copied out. */
 void tutti_stage_shorten(struct tutti_stage *stage, MPI_Count count);
+/* 1 if stages of few bytes expect RTSs. */
+int tutti_stage_expects_rts(void);
 /* An RTS has arrived in place of a message of so many bytes: the next lazy stages expect RTSs too. */
 void tutti_stage_expect_rts(size_t bytes);
 /* Gives the host memory back. */

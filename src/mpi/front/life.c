@@ -16,6 +16,7 @@
 #include "mpi/comm/streams.h"
 #include "mpi/front/front.h"
 #include "mpi/message/endpoints.h"
+#include "mpi/message/requests.h"
 #include "mpi/message/rndv.h"
 #include "mpi/message/start.h"
 #include "mpi/message/unexpected.h"
@@ -290,6 +291,7 @@ void tutti_life_shut(int all, int last)
     if (tutti_door.node)
         tutti_node_close(tutti_door.node);
     tutti_door.node = NULL;
+    tutti_receive_again_close();
     tutti_requests_close();
     tutti_layouts_close();
     tutti_overrun_close();

@@ -17,8 +17,12 @@
 /* A multiple of the sizes of all basic types, since an MPI may not take a part of an element. The key distinguishes
  * RTSs from messages of the program that are as long. */
 enum { TUTTI_RTS_BYTES = 480 };
-/* The length of the RTS of a message: as long as the message where that is below TUTTI_RTS_BYTES, but for the few
- * bytes of which p2p/short_rts.h makes more. */
+/* The same for types whose basic elements all fit in it: no factor of five. MPIs send so few bytes faster. An open
+ * receive of the peer may be shorter than the message, and longer than this RTS: so only to ranks all of whose receives
+ * look for RTSs. */
+enum { TUTTI_LEAN_RTS_BYTES = 96 };
+/* The longest RTS of a message: as long as the message where that is below TUTTI_RTS_BYTES, but for the few bytes of
+ * which p2p/short_rts.h makes more. */
 static inline int tutti_rts_length(uint64_t bytes)
 {
     return bytes < TUTTI_RTS_BYTES ? (int)tutti_short_rts_bytes(bytes) : TUTTI_RTS_BYTES;

@@ -1,20 +1,13 @@
 /* A receive that may get an RTS in place of the message, into the program's memory or into a stage. */
+#include "core/lock.h"
 #include "core/trace.h"
 #include "mpi/message/counted.h"
+#include "mpi/message/recv_request_own.h"
 #include "mpi/message/requests.h"
-#include "mpi/message/rndv_recv.h"
 #include "mpi/real/quiet.h"
 #include "mpi/request/batch.h"
 #include "mpi/request/request.h"
 #include "progress/engine.h"
-
-struct receive {
-    const char *call;
-    int counted; /* this time */
-    struct tutti_recv_request *recv;
-    struct tutti_stage stage;
-    int open; /* 1: counted among the steps */
-};
 
 /* A peer's send may wait for a receive of this rank, in any wait of this rank. */
 static void receives_poll(void)
@@ -22,33 +15,34 @@ static void receives_poll(void)
     if (tutti_endpoint && tutti_endpoint_urged(tutti_endpoint))
         tutti_requests_look();
 }
+static struct tutti_lock lock; /* of its count */
 static struct tutti_step receives = {.name = "receives of device memory", .poll = receives_poll};
 
 /* Counts the receive among the open steps. Peers send no rendezvous to a rank that has passed no memory of a GPU. */
-static void receive_begin(struct receive *receive)
+static void receive_begin(struct tutti_receive *receive)
 {
     if (receive->open || !tutti_endpoint || !tutti_endpoint_listens(tutti_endpoint))
         return;
     tutti_progress_add(&receives);
-    tutti_step_open(&receives);
+    tutti_lock_take_alone(&lock, tutti_door_alone());
+    tutti_step_open_locked(&receives);
+    tutti_lock_give(&lock);
     receive->open = 1;
 }
 
-static void receive_end(struct receive *receive)
+static void receive_end(struct tutti_receive *receive)
 {
-    if (receive->open)
-        tutti_step_close(&receives);
+    if (receive->open) {
+        tutti_lock_take_alone(&lock, tutti_door_alone());
+        tutti_step_close_locked(&receives);
+        tutti_lock_give(&lock);
+    }
     receive->open = 0;
-}
-
-static struct receive *receive_of(const struct tutti_request *entry)
-{
-    return TUTTI_REQUEST_OF(struct receive, entry);
 }
 
 static int receive_prepare(struct tutti_request *entry)
 {
-    struct receive *receive = receive_of(entry);
+    struct tutti_receive *receive = tutti_receive_of(entry);
     receive->counted = 0;
     entry->rests = TUTTI_RESTS_NOT;
     int code = tutti_staged_in(&receive->stage, entry->comm);
@@ -75,7 +69,7 @@ static int may_be_an_rts(void)
 
 static void receive_fetch(struct tutti_request *entry, struct tutti_batch *batch)
 {
-    struct receive *receive = receive_of(entry);
+    struct tutti_receive *receive = tutti_receive_of(entry);
     struct tutti_stage *stage = &receive->stage;
     if (batch)
         tutti_batch_add(batch, entry, receive->recv, stage);
@@ -98,7 +92,8 @@ static void receive_fetch_all(struct tutti_batch *batch)
     const int last = batch->how == TUTTI_FETCH_BESIDE_ALL && batch->waiting == 0;
     tutti_recv_fetch(batch->recv, batch->stage, batch->n, last ? TUTTI_FETCH_BESIDE_LAST : batch->how);
     for (int i = 0; i < batch->n; i++) {
-        if (batch->recv[i]->state == TUTTI_RECV_FETCHED && !batch->entry[i]->persistent)
+        if (batch->recv[i]->state == TUTTI_RECV_FETCHED && !batch->entry[i]->persistent &&
+            !tutti_receive_is_kept(batch->entry[i]))
             tutti_stage_close(batch->stage[i]); /* now, while the call waits for others, and not behind the last one */
         batch->entry[i]->coming = tutti_recv_is_open(batch->recv[i]);
         batch->entry[i]->rests = rests_in(batch->recv[i]);
@@ -122,7 +117,7 @@ static int is_worth_a_look(struct tutti_batch *batch)
 
 static void receive_progress(struct tutti_request *entry, MPI_Request request, struct tutti_batch *batch)
 {
-    struct receive *receive = receive_of(entry);
+    struct tutti_receive *receive = tutti_receive_of(entry);
     MPI_Status status;
     int flag = 0, there = 0;
     if (batch)
@@ -151,7 +146,7 @@ static void receive_progress(struct tutti_request *entry, MPI_Request request, s
 
 static int recv_request_arrived(struct tutti_request *entry, const MPI_Status *status, struct tutti_batch *batch)
 {
-    struct receive *receive = receive_of(entry);
+    struct tutti_receive *receive = tutti_receive_of(entry);
     if (receive->recv->state == TUTTI_RECV_WAITING)
         tutti_recv_arrived(receive->recv, &receive->stage, status);
     const int open = tutti_recv_is_open(receive->recv);
@@ -163,7 +158,7 @@ static int recv_request_arrived(struct tutti_request *entry, const MPI_Status *s
 
 static void receive_count(struct tutti_request *entry, const MPI_Status *status, int code)
 {
-    struct receive *receive = receive_of(entry);
+    struct tutti_receive *receive = tutti_receive_of(entry);
     if (!receive->counted)
         tutti_count_receive(receive->call, receive->recv, &receive->stage, entry->comm, status, code);
     receive->counted = 1;
@@ -172,7 +167,7 @@ static void receive_count(struct tutti_request *entry, const MPI_Status *status,
 /* The status of an RTS is corrected each time. */
 static int receive_deliver(struct tutti_request *entry, MPI_Status *status)
 {
-    struct receive *receive = receive_of(entry);
+    struct tutti_receive *receive = tutti_receive_of(entry);
     const int cancelled = receive->recv->state == TUTTI_RECV_WAITING && tutti_was_cancelled(status);
     int code = MPI_SUCCESS;
     if (cancelled || !tutti_recv_finish(receive->recv, &receive->stage, status, &code))
@@ -193,22 +188,31 @@ static int receive_fail(struct tutti_request *entry, MPI_Status *status, int cod
 
 static void receive_settle(struct tutti_request *entry)
 {
-    receive_end(receive_of(entry));
+    receive_end(tutti_receive_of(entry));
 }
 
 static MPI_Comm *recv_request_comm_at(struct tutti_request *entry)
 {
-    return &receive_of(entry)->recv->comm;
+    return &tutti_receive_of(entry)->recv->comm;
+}
+
+static int recv_request_keep(struct tutti_request *entry)
+{
+    if (!tutti_receive_keep(entry))
+        return 0;
+    receive_end(tutti_receive_of(entry));
+    return 1;
 }
 
 static void receive_close(struct tutti_request *entry)
 {
-    receive_end(receive_of(entry));
-    tutti_stage_close(&receive_of(entry)->stage);
-    tutti_recv_free(receive_of(entry)->recv);
+    receive_end(tutti_receive_of(entry));
+    tutti_stage_close(&tutti_receive_of(entry)->stage);
+    tutti_recv_free(tutti_receive_of(entry)->recv);
 }
 
 static const struct tutti_request_kind receive_kind = {.name = "receive that may get an RTS",
+                                                       .fills = 1,
                                                        .prepare = receive_prepare,
                                                        .comm = recv_request_comm_at,
                                                        .listens = receive_listens,
@@ -218,6 +222,7 @@ static const struct tutti_request_kind receive_kind = {.name = "receive that may
                                                        .deliver = receive_deliver,
                                                        .fail = receive_fail,
                                                        .settle = receive_settle,
+                                                       .keep = recv_request_keep,
                                                        .close = receive_close};
 
 struct tutti_request *tutti_receive_entry(MPI_Comm comm, const char *call, const struct tutti_stage *stage,
@@ -226,7 +231,7 @@ struct tutti_request *tutti_receive_entry(MPI_Comm comm, const char *call, const
     struct tutti_request *entry = tutti_request_new(&receive_kind, tutti_handles.no_request, comm);
     if (!entry)
         return NULL;
-    *receive_of(entry) = (struct receive){.call = call, .recv = recv, .stage = *stage};
+    *tutti_receive_of(entry) = (struct tutti_receive){.call = call, .recv = recv, .stage = *stage};
     entry->persistent = persistent;
     return entry;
 }
@@ -234,5 +239,5 @@ struct tutti_request *tutti_receive_entry(MPI_Comm comm, const char *call, const
 void tutti_receive_begun(struct tutti_request *entry)
 {
     if (!entry->persistent)
-        receive_begin(receive_of(entry));
+        receive_begin(tutti_receive_of(entry));
 }

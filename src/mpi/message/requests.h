@@ -10,6 +10,7 @@ struct tutti_far_rts;
 struct tutti_message;
 struct tutti_send_request;
 struct tutti_stage;
+struct tutti_there;
 struct tutti_recv_request;
 
 /* staged_request.c: a staged message, counted under the name `call`. Takes over `stage`. because: the reason, if it
@@ -27,8 +28,18 @@ struct tutti_request *tutti_receive_entry(MPI_Comm comm, const char *call, const
                                           struct tutti_recv_request *recv, int persistent);
 void tutti_receive_begun(struct tutti_request *entry);
 
-/* send_request.c: a send by rendezvous, whose request is Tutti's own. Takes over `sent`. */
-int tutti_rndv_put(MPI_Request request, MPI_Comm comm, struct tutti_send_request *sent);
+/* recv_again.c: the entry of a receive like one that has ended, into device memory, and what the MPI receives into.
+ * NULL: no kept receive is like it, and tutti_receive_entry() makes an entry. end: the MPI's call has returned this
+ * code. close: frees what is kept. */
+struct tutti_request *tutti_receive_again(const struct tutti_message *like, const struct tutti_there *there);
+struct tutti_recv_target tutti_receive_target(const struct tutti_request *entry);
+int tutti_receive_again_end(struct tutti_request *entry, int code, MPI_Request request);
+void tutti_receive_again_close(void);
+
+/* send_request.c: a send by rendezvous, whose request is Tutti's own. Takes over `sent`. memory: of its buffer; NULL:
+ * not known. */
+int tutti_rndv_put(MPI_Request request, MPI_Comm comm, struct tutti_send_request *sent,
+                   const struct tutti_memory *memory);
 
 /* pipelined_request.c: the RTS of a send to another node. Takes over `rts`. */
 int tutti_pipelined_put(MPI_Request request, MPI_Comm comm, struct tutti_far_rts *rts, int persistent);

@@ -1,5 +1,4 @@
 /* Progress of sends by rendezvous. */
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -19,7 +18,7 @@ enum { ENDING_NS = 1000000000 };
 
 static void rndv_poll(void);
 static struct tutti_step sends = {.name = "sends to ranks of the node", .poll = rndv_poll};
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tutti_lock lock;
 /* With an RTS or data on the way, or not left; the oldest first. Their requests complete in the order in which the MPI
  * has them, so that the message that completes one finds it at the head of the MPI's list. */
 static struct tutti_send_request *all, **last = &all;
@@ -29,7 +28,8 @@ static struct tutti_spares spares;
 
 struct tutti_send_request *tutti_send_new(const struct tutti_message *message)
 {
-    struct tutti_send_request *sent = tutti_spares_take(&spares, offsetof(struct tutti_send_request, next));
+    struct tutti_send_request *sent =
+        tutti_spares_take(&spares, offsetof(struct tutti_send_request, next), tutti_door_alone());
     if (!sent && !(sent = malloc(sizeof *sent)))
         return NULL;
     memset(sent, 0, offsetof(struct tutti_send_request, text));
@@ -47,22 +47,22 @@ void tutti_send_destroy(struct tutti_send_request *sent)
         tutti_self_keep(sent->tag, sent->request);
     else if (sent->tag >= 0 && !sent->borrowed)
         tutti_self_release(sent->tag);
-    if (sent->core.elements.plan)
+    if (sent->plan_held)
         tutti_plan_drop(sent->core.elements.plan);
-    tutti_spares_give(&spares, sent, offsetof(struct tutti_send_request, next));
+    tutti_spares_give(&spares, sent, offsetof(struct tutti_send_request, next), tutti_door_alone());
 }
 
 void tutti_send_list(struct tutti_send_request *sent)
 {
     tutti_progress_add(&sends);
-    pthread_mutex_lock(&lock);
+    tutti_lock_take_alone(&lock, tutti_door_alone());
     sent->next = NULL;
     *last = sent;
     last = &sent->next;
     if (sent->core.rndv)
         tutti_p2p_list(&tutti_p2p, &sent->core);
     tutti_step_open_locked(&sends);
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
 }
 
 /* The data are out of the program's buffer. */
@@ -132,12 +132,13 @@ static int rndv_step(struct tutti_send_request *sent, int *open)
 static void rndv_progress_poll_locked(void)
 {
     struct tutti_send_request **at = &all;
-    int open = 0;
+    int open = 0, left = 0;
     tutti_p2p_poll(&tutti_p2p);
-    while (*at) {
+    while (*at && (left < TUTTI_SENDS_LOOKS || tutti_p2p.looks_at_all)) {
         struct tutti_send_request *sent = *at;
         if (!rndv_step(sent, &open)) {
             at = &sent->next;
+            left++;
             continue;
         }
         *at = sent->next;
@@ -155,24 +156,24 @@ static void rndv_poll(void)
 {
     if (!tutti_endpoint)
         return;
-    tutti_endpoint_announce_rest(tutti_endpoint);
-    if (pthread_mutex_trylock(&lock) != 0)
+    tutti_endpoint_announce_rest(tutti_endpoint, tutti_door_alone());
+    if (!tutti_lock_try_alone(&lock, tutti_door_alone()))
         return;
     TUTTI_INSIDE();
     if (all)
         rndv_progress_poll_locked();
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
     tutti_endpoint_poll(tutti_endpoint);
 }
 
 void tutti_sends_lock(void)
 {
-    pthread_mutex_lock(&lock);
+    tutti_lock_take_alone(&lock, tutti_door_alone());
 }
 
 void tutti_sends_unlock(void)
 {
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
 }
 
 int tutti_send_claim(struct tutti_send_request *sent)
@@ -182,10 +183,10 @@ int tutti_send_claim(struct tutti_send_request *sent)
 
 void tutti_send_unclaim(struct tutti_send_request *sent)
 {
-    pthread_mutex_lock(&lock);
+    tutti_lock_take_alone(&lock, tutti_door_alone());
     const int lacks = sent->claimed && tutti_send_has_left(sent);
     sent->claimed = 0;
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
     if (lacks)
         tutti_self_complete(sent->tag);
 }
@@ -196,10 +197,10 @@ void tutti_send_release(struct tutti_send_request *sent)
         tutti_send_destroy(sent);
         return;
     }
-    pthread_mutex_lock(&lock);
+    tutti_lock_take_alone(&lock, tutti_door_alone());
     const int out = sent->state == TUTTI_SEND_OUT;
     sent->freed = 1;
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
     if (out)
         tutti_send_destroy(sent);
 }
@@ -212,10 +213,10 @@ static int has_left_now(void *with)
 /* A receiver that waits in another call, perhaps in a send of its own, fetches the message meanwhile. */
 void tutti_send_await(struct tutti_send_request *sent)
 {
-    pthread_mutex_lock(&lock);
+    tutti_lock_take_alone(&lock, tutti_door_alone());
     if (sent->core.rndv)
         tutti_endpoint_urge(tutti_endpoint, sent->core.rndv);
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
     tutti_progress_wait(&(const struct tutti_wait){.done = has_left_now, .with = sent});
 }
 

@@ -64,9 +64,10 @@ int tutti_recv_open(struct tutti_recv_request *recv, const void *buffer, MPI_Cou
     recv->extent = layout->extent;
     recv->core.elements = tutti_message_elements(buffer, count, layout);
     recv->core.unpack = recv_unpack;
-    if (layout->plan)
+    recv->plan_held = layout->plan && layout->derived;
+    if (recv->plan_held)
         tutti_plan_hold(layout->plan);
-    else if (layout->derived && !tutti_type_hold(type))
+    else if (!layout->plan && layout->derived && !tutti_type_hold(type))
         return 0;
     recv->own_type = !layout->plan && layout->derived;
     recv->wide = wide;
@@ -84,8 +85,9 @@ void tutti_recv_close(struct tutti_recv_request *recv)
 {
     tutti_short_recv_return(recv->lent);
     recv->lent = NULL;
-    if (recv->core.elements.plan)
+    if (recv->plan_held)
         tutti_plan_drop(recv->core.elements.plan);
+    recv->plan_held = 0;
     recv->core.elements.plan = NULL;
     if (recv->own_type)
         tutti_type_release(recv->type);
@@ -98,7 +100,8 @@ static struct tutti_spares spares;
 static struct tutti_recv_request *rndv_recv_take_spare(void)
 {
     static struct tutti_reserve reserve;
-    struct tutti_recv_request *recv = tutti_spares_take(&spares, offsetof(struct tutti_recv_request, next));
+    struct tutti_recv_request *recv =
+        tutti_spares_take(&spares, offsetof(struct tutti_recv_request, next), tutti_door_alone());
     return recv ? recv : tutti_reserve_take(&reserve, sizeof *recv);
 }
 
@@ -114,7 +117,7 @@ struct tutti_recv_request *tutti_recv_new(const void *buffer, MPI_Count count, M
         tutti_recv_close(&lost);
     }
     if (recv)
-        tutti_spares_give(&spares, recv, offsetof(struct tutti_recv_request, next));
+        tutti_spares_give(&spares, recv, offsetof(struct tutti_recv_request, next), tutti_door_alone());
     return NULL;
 }
 
@@ -123,7 +126,7 @@ void tutti_recv_free(struct tutti_recv_request *recv)
     if (!recv)
         return;
     tutti_recv_close(recv);
-    tutti_spares_give(&spares, recv, offsetof(struct tutti_recv_request, next));
+    tutti_spares_give(&spares, recv, offsetof(struct tutti_recv_request, next), tutti_door_alone());
 }
 
 /* ---- is it an RTS? ---- */
@@ -168,15 +171,18 @@ static int is_rts(struct tutti_recv_request *recv, const struct tutti_stage *sta
 {
     unsigned char text[TUTTI_RTS_BYTES];
     uint64_t key[2];
+    const int is_short = bytes < TUTTI_RTS_BYTES && bytes != TUTTI_LEAN_RTS_BYTES;
     if (bytes < TUTTI_SHORT_RTS_LEAST || bytes > TUTTI_RTS_BYTES ||
-        (bytes < TUTTI_RTS_BYTES && likely(!tutti_endpoint_shorts(tutti_endpoint))) ||
-        !first_bytes(recv, stage, text, (size_t)bytes))
+        (is_short && likely(!tutti_endpoint_shorts(tutti_endpoint))) || !first_bytes(recv, stage, text, (size_t)bytes))
         return 0;
-    if (bytes < TUTTI_RTS_BYTES)
-        return tutti_short_rts_read(&tutti_p2p, status->MPI_TAG, text, (size_t)bytes, &recv->core.rts);
-    memcpy(&recv->core.rts, text, sizeof recv->core.rts);
-    tutti_node_key(tutti_door.node, key);
-    return memcmp(recv->core.rts.key, key, sizeof key) == 0;
+    if (!is_short) {
+        memcpy(&recv->core.rts, text, sizeof recv->core.rts);
+        tutti_node_key(tutti_door.node, key);
+        if (memcmp(recv->core.rts.key, key, sizeof key) == 0)
+            return 1;
+    }
+    return bytes < TUTTI_RTS_BYTES && tutti_endpoint_shorts(tutti_endpoint) &&
+           tutti_short_rts_read(&tutti_p2p, status->MPI_TAG, text, (size_t)bytes, &recv->core.rts);
 }
 
 /* Copies the first bytes of recv->text to where the MPI would have stored them. The rest of the last element keeps its
@@ -259,7 +265,9 @@ void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_stag
             recv_narrow(recv, stage, bytes);
         return;
     }
-    tutti_endpoint_saw(tutti_endpoint);
+    tutti_endpoint_saw(tutti_endpoint, tutti_door_alone());
+    if (tutti_endpoint_expects(tutti_endpoint))
+        tutti_endpoint_fetch_ahead(tutti_endpoint, recv->core.rts.rank, recv->core.rts.number);
     recv->core.bytes = recv->core.rts.bytes;
     tutti_stage_expect_rts(recv->core.bytes);
     if (unlikely(recv->kept && recv->core.bytes < sizeof recv->text))

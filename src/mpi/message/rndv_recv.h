@@ -21,6 +21,7 @@ struct tutti_recv_request {
     MPI_Datatype type;
     MPI_Comm comm;
     MPI_Count size, extent;    /* of an element */
+    int plan_held;             /* 1: core.elements.plan; those of predefined types stay anyhow */
     int own_type;              /* `type` is held: it has no plan, and the program may free it */
     struct tutti_stage *stage; /* while it is being fetched */
     enum tutti_recv_state state;

@@ -12,10 +12,11 @@
 #include "mpi/real/attached.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/self.h"
+#include "p2p/again.h"
 
 /* ---- making ---- */
 
-enum { BURST = 2 }; /* requests that are open beside a message of a burst */
+enum { BURST = 2, POLL_TURNS = 4 }; /* BURST: requests that are open beside a message of a burst */
 
 /* Finds the GPU that holds the elements, sent->core.gpu, and their lowest byte. */
 enum { PLACE_NONE, PLACE_SOME, PLACE_ONE }; /* not on one GPU; in several allocations; in one */
@@ -64,6 +65,13 @@ static struct tutti_send_request *rndv_take_back(struct tutti_send_request *sent
     return give_up(sent);
 }
 
+/* 1 if so many bytes end between two basic elements. */
+static int rts_ends_well(const struct tutti_layout *layout, unsigned length)
+{
+    return (layout->basic > 0 && layout->basic != UINT_MAX && length % layout->basic == 0) ||
+           length % layout->size == 0;
+}
+
 int tutti_rts_fits(const struct tutti_message *message, const struct tutti_layout *layout, uint64_t bytes)
 {
     if (bytes >= TUTTI_SHORT_RTS_LEAST &&
@@ -71,9 +79,15 @@ int tutti_rts_fits(const struct tutti_message *message, const struct tutti_layou
         return 1;
     if (message->type == tutti_handles.packed) /* the receiver may use any type, so the RTS may end inside an element */
         return 0;
-    const unsigned length = (unsigned)tutti_rts_length(bytes);
-    return (layout->basic > 0 && layout->basic != UINT_MAX && length % layout->basic == 0) ||
-           length % layout->size == 0;
+    return rts_ends_well(layout, (unsigned)tutti_rts_length(bytes));
+}
+
+/* Bytes of the RTS of a message that fits. */
+static int rts_bytes_of(const struct tutti_layout *layout, uint64_t bytes, int peer)
+{
+    const int lean = bytes >= TUTTI_RTS_BYTES && rts_ends_well(layout, TUTTI_LEAN_RTS_BYTES) &&
+                     tutti_endpoint_takes_short(tutti_endpoint, peer);
+    return lean ? TUTTI_LEAN_RTS_BYTES : tutti_rts_length(bytes);
 }
 
 /* Writes the RTS into sent->text. The tag and the bytes of the rendezvous are set. */
@@ -81,7 +95,6 @@ static void write_rts(struct tutti_send_request *sent)
 {
     struct tutti_rndv *rndv = sent->core.rndv;
     if (sent->core.bytes < TUTTI_RTS_BYTES) {
-        tutti_endpoint_shorten(tutti_endpoint, rndv);
         tutti_short_rts_write(&tutti_p2p, rndv, sent->text);
         return;
     }
@@ -101,15 +114,24 @@ struct rndv_send_ask {
     struct tutti_endpoint_verdict verdict;
 };
 
+/* 1 if the message is one run of bytes in one allocation of a GPU, from *lowest on. */
+static int is_one_run(const struct tutti_message *message, const struct tutti_memory *memory,
+                      const struct rndv_send_ask *ask, const char **lowest)
+{
+    const struct tutti_layout *layout = ask->layout;
+    const char *const base = memory->base;
+    *lowest = (const char *)message->buffer + layout->true_lower;
+    return layout->in_order && (layout->solid || message->count == 1) && memory->kind == TUTTI_MEMORY_DEVICE &&
+           *lowest >= base && *lowest + ask->bytes <= base + memory->bytes;
+}
+
 /* 1 if the MPI is to have the message, or the peer does not receive such messages, and the reason is set. Decides only
  * for messages of one run of bytes in one allocation; no rendezvous is taken for that. */
 static int send_leaves(const struct tutti_message *message, const struct tutti_memory *memory,
                        const struct tutti_protocol_row *first, struct rndv_send_ask *ask)
 {
-    const struct tutti_layout *layout = ask->layout;
-    const char *lowest = (const char *)message->buffer + layout->true_lower, *base = memory->base;
-    if (!layout->in_order || (!layout->solid && message->count != 1) || memory->kind != TUTTI_MEMORY_DEVICE ||
-        lowest < base || lowest + ask->bytes > base + memory->bytes)
+    const char *lowest;
+    if (!is_one_run(message, memory, ask, &lowest))
         return 0;
     /* The program meets the GPU with this message, also if the MPI carries it. */
     if (tutti_endpoint_use(tutti_endpoint, memory->gpu) < 0)
@@ -129,9 +151,60 @@ static int send_is_single(int waits)
         return 1;
     const unsigned now = atomic_load_explicit(&tutti_requests_delivered, memory_order_relaxed);
     const unsigned window = atomic_load_explicit(&sends, memory_order_relaxed);
-    const int is_first = atomic_exchange_explicit(&completed, now, memory_order_relaxed) != now;
+    const int is_first = atomic_load_explicit(&completed, memory_order_relaxed) != now; /* threads may see it twice */
+    atomic_store_explicit(&completed, now, memory_order_relaxed);
     atomic_store_explicit(&sends, is_first ? 1 : window + 1, memory_order_relaxed);
     return is_first && window <= 1;
+}
+
+/* A new request of the message, without a place and a rendezvous. NULL without memory. */
+static struct tutti_send_request *send_described(const struct tutti_message *message, const struct rndv_send_ask *ask,
+                                                 int blocking)
+{
+    struct tutti_send_request *sent = tutti_send_new(message);
+    if (!sent)
+        return NULL;
+    sent->core.elements = tutti_message_elements(message->buffer, message->count, ask->layout);
+    sent->core.bytes = ask->bytes;
+    sent->core.verdict = ask->verdict;
+    sent->core.now = at_once(sent, ask->peer, blocking);
+    sent->rts_bytes = rts_bytes_of(ask->layout, ask->bytes, ask->peer);
+    sent->plan_held = ask->layout->derived;
+    if (sent->plan_held)
+        tutti_plan_hold(ask->layout->plan);
+    return sent;
+}
+
+/* The message is like the last one to its peer, and takes the same way. NULL: it does not. */
+static struct tutti_send_request *send_again(const struct tutti_message *message, const struct tutti_memory *memory,
+                                             const struct rndv_send_ask *ask, int with_request, int blocking)
+{
+    const char *lowest;
+    if (!memory->id || !tutti_p2p_is_like(&tutti_p2p, ask->peer, ask->bytes, memory->id) ||
+        !is_one_run(message, memory, ask, &lowest) || !tutti_rts_fits(message, ask->layout, ask->bytes))
+        return NULL;
+    static __thread unsigned turn;
+    if (turn++ % POLL_TURNS == 0)
+        tutti_endpoint_poll(tutti_endpoint);
+    struct tutti_send_request *sent = send_described(message, ask, blocking);
+    if (!sent)
+        return NULL;
+    if (ask->verdict.alone) /* otherwise the first poll sets it: of a window it comes soon */
+        sent->core.since = tutti_now_ns();
+    sent->core.gpu = memory->gpu;
+    sent->core.allocation = memory->id;
+    sent->core.extent = memory->bytes;
+    sent->core.lowest = lowest;
+    sent->row = tutti_p2p_again(&tutti_p2p, &sent->core, ask->peer, message->tag, ask->bytes < TUTTI_RTS_BYTES);
+    if (sent->row && with_request && tutti_self_request(0, &sent->request, &sent->tag) != 0) {
+        sent->tag = -1;
+        sent->row = NULL;
+    }
+    if (!sent->row)
+        return give_up(sent);
+    write_rts(sent);
+    tutti_trace(TUTTI_TRACE_POSTED, ask->bytes);
+    return sent;
 }
 
 /* NULL: the MPI takes the message. Neither blocking calls nor persistent sends get a request here. */
@@ -151,28 +224,27 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
         return TUTTI_NONE(ATTACHED);
     if (message->mode == TUTTI_SEND_BUFFERED && bytes < TUTTI_SHORT_RTS_LEAST)
         return TUTTI_NONE(SHORT);
+    struct rndv_send_ask ask = {.layout = layout, .bytes = bytes, .peer = peer};
+    ask.verdict.alone = blocking || atomic_load_explicit(&tutti_requests_open, memory_order_relaxed) < BURST;
+    ask.verdict.single = send_is_single(blocking || message->waits);
+    struct tutti_send_request *sent = memory ? send_again(message, memory, &ask, with_request, blocking) : NULL;
+    if (sent)
+        return sent;
+    tutti_endpoint_poll(tutti_endpoint);
     const struct tutti_protocol_row *const first = tutti_p2p_first(&tutti_rules_of_messages, 0, bytes);
     if (!first)
         return NULL;
-    tutti_endpoint_poll(tutti_endpoint);
     if (!tutti_rts_fits(message, layout, bytes))
         return message->type == tutti_handles.packed ? TUTTI_NONE(TYPE_PACKED) : TUTTI_NONE(TYPE_UNEVEN);
     struct tutti_memory here;
     if (!memory) /* a persistent send */
         tutti_door.device->memory.classify(message->buffer, &here);
     memory = memory ? memory : &here;
-    struct rndv_send_ask ask = {.layout = layout, .bytes = bytes, .peer = peer};
-    ask.verdict.alone = blocking || atomic_load_explicit(&tutti_requests_open, memory_order_relaxed) < BURST;
-    ask.verdict.single = send_is_single(blocking || message->waits);
     if (send_leaves(message, memory, first, &ask))
         return NULL;
-    struct tutti_send_request *sent = tutti_send_new(message);
     const char *lowest;
-    if (!sent)
+    if (!(sent = send_described(message, &ask, blocking)))
         return TUTTI_NONE(MEMORY);
-    sent->core.elements = tutti_message_elements(message->buffer, message->count, layout);
-    sent->core.bytes = bytes;
-    tutti_plan_hold(layout->plan);
     struct tutti_seen seen; /* large, so its unused part is not cleared */
     tutti_seen_begin(&seen, memory);
     const int place = send_place(sent, &seen, &lowest);
@@ -185,26 +257,28 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
          !tutti_p2p_is_looked_for(&tutti_p2p, peer, bytes)))
         return give_up(sent);
     sent->core.lowest = place == PLACE_ONE ? lowest : NULL;
-    sent->core.verdict = ask.verdict;
+    sent->core.verdict = ask.verdict; /* with the answer */
     if (reason == TUTTI_REASON_NONE && !(sent->core.rndv = tutti_endpoint_rndv(tutti_endpoint, peer, sent->core.gpu)))
         reason = TUTTI_REASON_MANY;
     if (reason != TUTTI_REASON_NONE) {
         tutti_why_set(reason);
         return give_up(sent);
     }
-    sent->core.now = at_once(sent, peer, blocking);
     sent->core.rndv->tag = message->tag;
     sent->core.rndv->bytes = bytes;
     if (with_request && tutti_self_request(0, &sent->request, &sent->tag) != 0) {
         sent->tag = -1;
         return give_up(sent);
     }
+    if (bytes < TUTTI_RTS_BYTES)
+        tutti_endpoint_shorten(tutti_endpoint, sent->core.rndv);
     write_rts(sent);
     sent->core.since = tutti_now_ns();
     TUTTI_RNDV_SET(sent->core.rndv->ended, 0);
     TUTTI_RNDV_SET(sent->core.rndv->posted, tutti_trace_stamp());
     if ((sent->row = tutti_p2p_choose(&tutti_p2p, &sent->core, &tutti_rules_of_messages, NULL)) != NULL) {
         tutti_trace(TUTTI_TRACE_POSTED, bytes);
+        tutti_p2p_again_learn(&tutti_p2p, &sent->core, peer, sent->row);
         return sent;
     }
     return rndv_take_back(sent, with_request);
@@ -221,11 +295,10 @@ static int rts_send(struct tutti_send_request *sent)
                                           [TUTTI_SEND_BUFFERED] = tutti_next.MPI_Ibsend,
                                           [TUTTI_SEND_READY] = tutti_next.MPI_Irsend,
                                           [TUTTI_SEND_REPLACED] = tutti_next.MPI_Isend};
-    int code = send[m->mode](sent->text, tutti_rts_length(sent->core.bytes), tutti_handles.byte, m->dest, m->tag,
-                             m->comm, &sent->rts);
+    int code = send[m->mode](sent->text, sent->rts_bytes, tutti_handles.byte, m->dest, m->tag, m->comm, &sent->rts);
     if (code != MPI_SUCCESS)
         return code;
-    tutti_endpoint_announce(tutti_endpoint, sent->core.rndv);
+    tutti_endpoint_announce(tutti_endpoint, sent->core.rndv, tutti_door_alone());
     tutti_count_made(m->name, sent->row->reason, sent->core.bytes);
     tutti_trace(TUTTI_TRACE_RTS_SENT, 0);
     return MPI_SUCCESS;
@@ -272,7 +345,7 @@ int tutti_rndv_isend(const struct tutti_message *message, const struct tutti_mem
     }
     tutti_send_list(sent);
     *request = sent->request;
-    *code = tutti_rndv_put(*request, message->comm, sent);
+    *code = tutti_rndv_put(*request, message->comm, sent, memory);
     tutti_trace(TUTTI_TRACE_SENT, 0);
     return 1;
 }

@@ -23,6 +23,8 @@ struct tutti_send_request {
     int tag, borrowed;                    /* borrowed: of a persistent request */
     _Atomic(enum tutti_send_state) state;
     int freed, code;
+    int rts_bytes;                       /* of `text` */
+    int plan_held;                       /* 1: core.elements.plan; those of predefined types stay anyhow */
     int claimed;                         /* 1: the call that waits completes the request, see request.h */
     int given_up;                        /* the program has freed its request */
     unsigned char text[TUTTI_RTS_BYTES]; /* the last member: it is not cleared */

@@ -1,4 +1,5 @@
 /* A send by rendezvous, under a request of Tutti's own. */
+#include "mpi/bounce/alive.h"
 #include "mpi/message/requests.h"
 #include "mpi/message/rndv_send.h"
 #include "mpi/request/request.h"
@@ -60,6 +61,7 @@ static void by_rndv_close(struct tutti_request *entry)
 }
 
 static const struct tutti_request_kind rndv = {.name = "send by rendezvous",
+                                               .fills = 1,
                                                .stays = 1,
                                                .comm = send_request_comm_at,
                                                .cancel = by_rndv_cancel,
@@ -70,11 +72,14 @@ static const struct tutti_request_kind rndv = {.name = "send by rendezvous",
                                                .deliver = by_rndv_deliver,
                                                .close = by_rndv_close};
 
-int tutti_rndv_put(MPI_Request request, MPI_Comm comm, struct tutti_send_request *sent)
+int tutti_rndv_put(MPI_Request request, MPI_Comm comm, struct tutti_send_request *sent,
+                   const struct tutti_memory *memory)
 {
     struct tutti_request *entry = tutti_request_new(&rndv, request, comm);
     if (!entry)
         return tutti_request_lost(comm);
     by_rndv_of(entry)->sent = sent;
+    if (memory && sent->message.mode != TUTTI_SEND_BUFFERED)
+        entry->alive = tutti_alive_hold(TUTTI_ALIVE_SENT, memory);
     return tutti_request_put(entry);
 }

@@ -1,5 +1,6 @@
 /* Starting staged nonblocking calls. */
 #include "mpi/message/start.h"
+#include "mpi/bounce/alive.h"
 #include "mpi/bounce/early.h"
 #include "mpi/message/counted.h"
 #include "mpi/message/matched.h"

@@ -13,7 +13,7 @@
 #include "mpi/real/self.h"
 
 /* What it may be, and after it was read its kind. FEW: the RTS of a message that is shorter than it. */
-enum form { PLAIN, RTS, FEW_RTS, FAR_RTS };
+enum form { PLAIN, RTS, LEAN_RTS, FEW_RTS, FAR_RTS };
 
 struct tutti_unexpected {
     struct tutti_unexpected *next;
@@ -136,13 +136,14 @@ void tutti_unexpected_unclaim(struct tutti_unexpected *unexpected)
 static enum form form_of(MPI_Comm comm, const MPI_Status *status)
 {
     const MPI_Count bytes = tutti_received(status);
-    if (tutti_endpoint &&
-        (bytes == TUTTI_RTS_BYTES || (bytes == TUTTI_SHORT_RTS_LEAST && tutti_endpoint_shorts(tutti_endpoint)))) {
-        const int peer = tutti_endpoints_peer(comm, status->MPI_SOURCE), few = bytes == TUTTI_SHORT_RTS_LEAST;
-        const uint64_t most = few ? TUTTI_SHORT_RTS_LEAST - 1 : UINT64_MAX;
-        if (peer < 0 || !tutti_endpoint_announces(tutti_endpoint, peer, status->MPI_TAG, most))
-            return PLAIN;
-        return few ? FEW_RTS : RTS;
+    const enum form near = bytes == TUTTI_RTS_BYTES         ? RTS
+                           : bytes == TUTTI_LEAN_RTS_BYTES  ? LEAN_RTS
+                           : bytes == TUTTI_SHORT_RTS_LEAST ? FEW_RTS
+                                                            : PLAIN;
+    if (tutti_endpoint && near != PLAIN && (near != FEW_RTS || tutti_endpoint_shorts(tutti_endpoint))) {
+        const int peer = tutti_endpoints_peer(comm, status->MPI_SOURCE);
+        const uint64_t most = near == FEW_RTS ? TUTTI_SHORT_RTS_LEAST - 1 : UINT64_MAX;
+        return peer >= 0 && tutti_endpoint_announces(tutti_endpoint, peer, status->MPI_TAG, most) ? near : PLAIN;
     }
     if (tutti_far_on && bytes == TUTTI_FAR_RTS_BYTES) {
         const int world = tutti_endpoints_world(comm, status->MPI_SOURCE);
@@ -153,13 +154,15 @@ static enum form form_of(MPI_Comm comm, const MPI_Status *status)
 
 static int unexpected_is_near(const struct tutti_unexpected *unexpected)
 {
-    return unexpected->form == RTS || unexpected->form == FEW_RTS;
+    return unexpected->form != PLAIN && unexpected->form != FAR_RTS;
 }
 
 static int text_bytes(enum form form)
 {
-    static const int bytes[] = {
-        [RTS] = TUTTI_RTS_BYTES, [FEW_RTS] = TUTTI_SHORT_RTS_LEAST, [FAR_RTS] = TUTTI_FAR_RTS_BYTES};
+    static const int bytes[] = {[RTS] = TUTTI_RTS_BYTES,
+                                [LEAN_RTS] = TUTTI_LEAN_RTS_BYTES,
+                                [FEW_RTS] = TUTTI_SHORT_RTS_LEAST,
+                                [FAR_RTS] = TUTTI_FAR_RTS_BYTES};
     return bytes[form];
 }
 
@@ -182,12 +185,14 @@ static struct tutti_unexpected *unexpected_new(MPI_Comm comm, MPI_Message messag
 static int is_near_rts(const struct tutti_unexpected *unexpected, struct tutti_rts_head *rts)
 {
     uint64_t key[2];
-    if (unexpected->form == FEW_RTS)
-        return tutti_short_rts_read(&tutti_p2p, unexpected->status.MPI_TAG, unexpected->text, TUTTI_SHORT_RTS_LEAST,
-                                    rts);
-    memcpy(rts, unexpected->text, sizeof *rts);
-    tutti_node_key(tutti_door.node, key);
-    return memcmp(rts->key, key, sizeof key) == 0;
+    if (unexpected->form != FEW_RTS) {
+        memcpy(rts, unexpected->text, sizeof *rts);
+        tutti_node_key(tutti_door.node, key);
+        if (memcmp(rts->key, key, sizeof key) == 0)
+            return 1;
+    }
+    return unexpected->form != RTS && tutti_short_rts_read(&tutti_p2p, unexpected->status.MPI_TAG, unexpected->text,
+                                                           (size_t)text_bytes(unexpected->form), rts);
 }
 
 /* The text has been received. */

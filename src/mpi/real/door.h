@@ -29,6 +29,12 @@ struct tutti_door {
 };
 extern struct tutti_door tutti_door;
 
+/* 1 if one thread at a time is in a call of the MPI: locks of what only these calls use need no atomic operation. */
+static inline int tutti_door_alone(void)
+{
+    return likely(!tutti_door.multiple);
+}
+
 /* state.c: the MPI's library, then what it must have; -1 and the reason where it lacks something. */
 void tutti_real_from(void *library);
 int tutti_real_open(const char *path, char *why, size_t size);

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "core/lock.h"
 #include "progress/engine.h"
 
 enum {
@@ -28,7 +29,7 @@ static struct kept {
     uint64_t posted;
     _Atomic uint64_t idle; /* taken and given without the lock */
 } kept;
-static pthread_mutex_t pulse_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tutti_lock pulse_lock;
 static struct stand_in {
     struct stand_in *next;
     MPI_Errhandler handler; /* the communicator keeps it alive */
@@ -153,8 +154,10 @@ static int take_idle(MPI_Request *request, int *tag)
     uint64_t idle = atomic_load_explicit(&kept.idle, memory_order_relaxed);
     while (idle) {
         const int k = __builtin_ctzll(idle);
-        if (!atomic_compare_exchange_weak_explicit(&kept.idle, &idle, idle & (idle - 1), memory_order_acquire,
-                                                   memory_order_relaxed))
+        if (tutti_door_alone())
+            atomic_store_explicit(&kept.idle, idle & (idle - 1), memory_order_relaxed);
+        else if (!atomic_compare_exchange_weak_explicit(&kept.idle, &idle, idle & (idle - 1), memory_order_acquire,
+                                                        memory_order_relaxed))
             continue;
         *request = kept.request[k];
         *tag = FIRST_TAG + k;
@@ -203,11 +206,11 @@ void tutti_self_progress(void)
 {
     int flag;
     TUTTI_INSIDE();
-    if (pthread_mutex_trylock(&pulse_lock) != 0) /* another thread is at it */
+    if (!tutti_lock_try_alone(&pulse_lock, tutti_door_alone())) /* another thread is at it */
         return;
     if (pulse != tutti_handles.no_request)
         tutti_next.MPI_Test(&pulse, &flag, MPI_STATUS_IGNORE);
-    pthread_mutex_unlock(&pulse_lock);
+    tutti_lock_give(&pulse_lock);
 }
 
 void tutti_self_look(void)
@@ -310,7 +313,11 @@ void tutti_self_keep(int tag, MPI_Request request)
         return;
     }
     kept.request[tag - FIRST_TAG] = request;
-    atomic_fetch_or_explicit(&kept.idle, bit, memory_order_release);
+    if (tutti_door_alone())
+        atomic_store_explicit(&kept.idle, atomic_load_explicit(&kept.idle, memory_order_relaxed) | bit,
+                              memory_order_relaxed);
+    else
+        atomic_fetch_or_explicit(&kept.idle, bit, memory_order_release);
 }
 
 static void self_end_kept(void)

@@ -1,5 +1,6 @@
 /* Chains of entries: what each operation does to all entries of a request. */
 #include "core/log.h"
+#include "mpi/bounce/alive.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/quiet.h"
 #include "mpi/real/self.h"
@@ -96,6 +97,11 @@ int tutti_request_fail(struct tutti_request *entry, MPI_Status *status, int code
 
 static void chain_end(struct tutti_request *entry)
 {
+    struct tutti_alive *const alive = entry->alive;
+    if (entry->kind->keep && entry->kind->keep(entry)) {
+        tutti_alive_leave(alive);
+        return;
+    }
     if (entry->kind->close)
         entry->kind->close(entry);
     tutti_request_give(entry);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/log.h"
+#include "mpi/bounce/alive.h"
 #include "mpi/real/errors.h"
 #include "mpi/request/completion.h"
 #include "mpi/request/unwatched.h"
@@ -329,6 +330,7 @@ SOME(Testsome, testsome)
 
 int tutti_door_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
+    tutti_alive_forget(); /* the program may free the buffer of one that is complete */
     struct list list;
     if (completion_nothing_open(1))
         return tutti_next.MPI_Request_get_status(request, flag, status);
@@ -350,6 +352,7 @@ int tutti_door_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status
 int tutti_door_MPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int *flag,
                                           MPI_Status *array_of_statuses)
 {
+    tutti_alive_forget(); /* the program may free the buffer of one that is complete */
     struct list list;
     if (completion_nothing_open(count))
         return tutti_next.MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses);
@@ -374,6 +377,7 @@ int tutti_door_MPI_Request_get_status_all(int count, const MPI_Request array_of_
 int tutti_door_MPI_Request_get_status_any(int count, const MPI_Request array_of_requests[], int *indx, int *flag,
                                           MPI_Status *status)
 {
+    tutti_alive_forget(); /* the program may free the buffer of one that is complete */
     struct list list;
     struct tutti_filter filter;
     if (completion_nothing_open(count))
@@ -401,6 +405,7 @@ int tutti_door_MPI_Request_get_status_any(int count, const MPI_Request array_of_
 int tutti_door_MPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int *outcount,
                                            int array_of_indices[], MPI_Status *array_of_statuses)
 {
+    tutti_alive_forget(); /* the program may free the buffer of one that is complete */
     struct list list;
     struct tutti_filter filter;
     if (completion_nothing_open(incount))

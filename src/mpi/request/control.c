@@ -1,4 +1,5 @@
 /* MPI_Start, Startall, Cancel and Request_free, and MPI_Type_free of a type that a receive may need. */
+#include "mpi/bounce/alive.h"
 #include "mpi/real/lent.h"
 #include "mpi/request/request.h"
 #include "mpi/request/unwatched.h"
@@ -90,6 +91,7 @@ static int request_is_active(const struct tutti_request *entry)
 int tutti_door_MPI_Request_free(MPI_Request *request)
 {
     struct tutti_request *entry;
+    tutti_alive_forget();
     if (unlikely(tutti_unwatched_open) && !tutti_inside && request)
         tutti_unwatched_watch_request(*request);
     if (tutti_inside || tutti_requests_none() || !request || !(entry = tutti_request_take(*request)))

@@ -19,6 +19,8 @@ struct tutti_request;
  * never with a lock of the table held but for progress(). */
 struct tutti_request_kind {
     const char *name;
+    /* 1: the maker of an entry writes all of the kind's own data, which are not cleared. */
+    int fills;
     /* 1: a completion call must see the entry, so it stays in the table even if the request is complete when the entry
      * is put there. Such a request must not have the one handle that some MPIs use for all complete requests. */
     int stays;
@@ -72,6 +74,8 @@ struct tutti_request_kind {
     int (*fail)(struct tutti_request *entry, MPI_Status *status, int code);
     /* A persistent request has completed, and may be started again. */
     void (*settle)(struct tutti_request *entry);
+    /* 1: keeps the whole entry for a later request, so that nothing is freed; 0, or NULL: close() follows. */
+    int (*keep)(struct tutti_request *entry);
     /* Frees what the entry holds. */
     void (*close)(struct tutti_request *entry);
 };
@@ -93,6 +97,7 @@ struct tutti_request {
     int rests;      /* enum tutti_rests: of its last progress() in a call that waits for all of its requests */
     int ended;      /* freed by the program: the MPI has completed it, with `status` */
     MPI_Status status;
+    struct tutti_alive *alive;  /* of its buffer, see alive.h; NULL: none */
     struct tutti_request *next; /* among those that are free, or freed by the program */
     UT_hash_handle hh;
     _Alignas(max_align_t) unsigned char own[TUTTI_REQUEST_OWN];

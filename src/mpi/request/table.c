@@ -1,16 +1,16 @@
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/reserve.h"
 #include "core/spares.h"
+#include "mpi/bounce/alive.h"
 #include "mpi/request/request.h"
 #include "mpi/request/unwatched.h"
 
 atomic_int tutti_requests_open, tutti_files_advance;
 atomic_uint tutti_requests_delivered;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the table */
+static struct tutti_lock lock; /* of the table */
 static struct tutti_request *table;
 static struct tutti_spares unused;
 static struct tutti_reserve reserve; /* for requests that the MPI is at already */
@@ -51,10 +51,10 @@ static struct tutti_request *table_take(MPI_Request request)
 
 struct tutti_request *tutti_request_new(const struct tutti_request_kind *kind, MPI_Request handle, MPI_Comm comm)
 {
-    struct tutti_request *entry = tutti_spares_take(&unused, offsetof(struct tutti_request, next));
+    struct tutti_request *entry = tutti_spares_take(&unused, offsetof(struct tutti_request, next), tutti_door_alone());
     if (!entry && !(entry = tutti_reserve_take(&reserve, sizeof *entry)))
         return NULL;
-    memset(entry, 0, sizeof *entry);
+    memset(entry, 0, kind->fills ? offsetof(struct tutti_request, own) : sizeof *entry);
     entry->kind = kind;
     entry->handle = handle;
     entry->comm = comm;
@@ -63,7 +63,8 @@ struct tutti_request *tutti_request_new(const struct tutti_request_kind *kind, M
 
 void tutti_request_give(struct tutti_request *entry)
 {
-    tutti_spares_give(&unused, entry, offsetof(struct tutti_request, next));
+    tutti_alive_leave(entry->alive);
+    tutti_spares_give(&unused, entry, offsetof(struct tutti_request, next), tutti_door_alone());
 }
 
 /* The lock is held. */
@@ -75,19 +76,19 @@ static void table_count(int more)
 
 void tutti_request_back(struct tutti_request *entry)
 {
-    pthread_mutex_lock(&lock);
+    tutti_lock_take_alone(&lock, tutti_door_alone());
     table_add(entry);
     table_count(1);
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
 }
 
 void tutti_request_push(struct tutti_request *entry)
 {
-    pthread_mutex_lock(&lock);
+    tutti_lock_take_alone(&lock, tutti_door_alone());
     entry->under = table_take(entry->handle);
     table_add(entry);
     table_count(entry->under ? 0 : 1);
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
 }
 
 struct tutti_request *tutti_request_see(MPI_Request request)
@@ -95,9 +96,9 @@ struct tutti_request *tutti_request_see(MPI_Request request)
     struct tutti_request *entry;
     if (request == tutti_handles.no_request)
         return NULL;
-    pthread_mutex_lock(&lock);
+    tutti_lock_take_alone(&lock, tutti_door_alone());
     entry = table_find(request);
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
     return entry;
 }
 
@@ -106,19 +107,19 @@ struct tutti_request *tutti_request_visit(MPI_Request request)
     struct tutti_request *entry;
     if (request == tutti_handles.no_request)
         return NULL;
-    pthread_mutex_lock(&lock);
+    tutti_lock_take_alone(&lock, tutti_door_alone());
     entry = table_find(request);
     if (entry)
         entry->visits++;
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
     return entry;
 }
 
 void tutti_request_leave(struct tutti_request *entry)
 {
-    pthread_mutex_lock(&lock);
+    tutti_lock_take_alone(&lock, tutti_door_alone());
     entry->visits--;
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
 }
 
 struct tutti_request *tutti_request_take(MPI_Request request)
@@ -126,46 +127,46 @@ struct tutti_request *tutti_request_take(MPI_Request request)
     struct tutti_request *entry;
     if (request == tutti_handles.no_request)
         return NULL;
-    pthread_mutex_lock(&lock);
+    tutti_lock_take_alone(&lock, tutti_door_alone());
     entry = table_take(request);
     table_count(entry ? -1 : 0);
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
     return entry;
 }
 
 int tutti_requests_take(const MPI_Request requests[], int n, struct tutti_request *entries[])
 {
     int found = 0;
-    pthread_mutex_lock(&lock);
+    tutti_lock_take_alone(&lock, tutti_door_alone());
     for (int i = 0; i < n; i++) {
         entries[i] = requests[i] == tutti_handles.no_request ? NULL : table_take(requests[i]);
         found += entries[i] != NULL;
     }
     table_count(-found);
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
     return found;
 }
 
 void tutti_requests_each(void (*visit)(struct tutti_request *entry, void *with), void (*end)(void *with), void *with)
 {
-    pthread_mutex_lock(&lock);
+    tutti_lock_take_alone(&lock, tutti_door_alone());
     for (struct tutti_request *entry = table; entry; entry = entry->hh.next) {
         if (entry != &anchor)
             visit(entry, with);
     }
     if (end)
         end(with);
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
 }
 
 void tutti_requests_close(void)
 {
     struct tutti_request *entry;
     tutti_unwatched_close();
-    while ((entry = tutti_spares_take(&unused, offsetof(struct tutti_request, next))) != NULL)
+    while ((entry = tutti_spares_take(&unused, offsetof(struct tutti_request, next), tutti_door_alone())) != NULL)
         free(entry);
-    pthread_mutex_lock(&lock);
+    tutti_lock_take_alone(&lock, tutti_door_alone());
     if (table && tutti_requests_none())
         HASH_DEL(table, &anchor);
-    pthread_mutex_unlock(&lock);
+    tutti_lock_give(&lock);
 }

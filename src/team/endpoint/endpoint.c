@@ -33,7 +33,6 @@ struct tutti_endpoint *tutti_endpoint_new(struct tutti_node *node, const struct 
     endpoint->bytes = scratch;
     endpoint->from = from;
     endpoint->most = known_of_a_peer(node->size);
-    pthread_mutex_init(&endpoint->lock, NULL);
     return endpoint;
 }
 
@@ -71,7 +70,6 @@ void tutti_endpoint_free(struct tutti_endpoint *endpoint, int alive)
         if (endpoint->gpu[i].scratch && alive && tutti_endpoint_is_there(&endpoint->gpu[i]))
             endpoint->device->memory.free(endpoint->gpu[i].scratch);
     }
-    pthread_mutex_destroy(&endpoint->lock);
     free(endpoint->from);
     free(endpoint);
 }
@@ -230,9 +228,9 @@ int tutti_endpoint_use(struct tutti_endpoint *endpoint, int gpu)
         return index;
     if (endpoint->before && !tutti_endpoint_listens(endpoint))
         endpoint->before();
-    tutti_fiber_lock(&endpoint->lock);
+    tutti_fiber_take(&endpoint->lock);
     index = add_gpu(endpoint, gpu);
-    pthread_mutex_unlock(&endpoint->lock);
+    tutti_lock_give(&endpoint->lock);
     return index;
 }
 
@@ -294,9 +292,9 @@ int tutti_endpoint_offer(struct tutti_endpoint *endpoint, int gpu)
     const int index = offer_of(endpoint, gpu, &there);
     if (index < 0)
         return there;
-    tutti_fiber_lock(&endpoint->lock);
+    tutti_fiber_take(&endpoint->lock);
     there = tutti_endpoint_own_scratch(endpoint, index) != NULL;
-    pthread_mutex_unlock(&endpoint->lock);
+    tutti_lock_give(&endpoint->lock);
     return there;
 }
 
@@ -316,12 +314,12 @@ int tutti_endpoint_settle_scratch(struct tutti_endpoint *endpoint, int gpu)
     const int self = tutti_endpoint_use(endpoint, gpu);
     if (self < 0)
         return 1;
-    tutti_fiber_lock(&endpoint->lock);
+    tutti_fiber_take(&endpoint->lock);
     endpoint->connecting = 1;
     const int settled = atomic_load(&endpoint->beside) == 0;
     if (settled)
         tutti_endpoint_own_scratch(endpoint, self);
-    pthread_mutex_unlock(&endpoint->lock);
+    tutti_lock_give(&endpoint->lock);
     return settled;
 }
 
@@ -331,7 +329,7 @@ int tutti_endpoint_connect(struct tutti_endpoint *endpoint, const int *peers, in
     int all = 1;
     if (self < 0)
         return 1;
-    tutti_fiber_lock(&endpoint->lock);
+    tutti_fiber_take(&endpoint->lock);
     endpoint->connecting = 1;
     const int there = atomic_load(&tutti_endpoint_mine(endpoint)->gpu[self].offered) == 2;
     all &= atomic_load(&endpoint->beside) == 0; /* from then on nothing is mapped or allocated */
@@ -345,16 +343,16 @@ int tutti_endpoint_connect(struct tutti_endpoint *endpoint, const int *peers, in
                    tutti_endpoint_map_scratch(endpoint, peers[i], g, gpu, &mapping) != TUTTI_REACH_LATER;
         all &= !there || atomic_load(&theirs->maps[endpoint->node->rank][self]) != TUTTI_MAPS_NOT_YET;
     }
-    pthread_mutex_unlock(&endpoint->lock);
+    tutti_lock_give(&endpoint->lock);
     return all;
 }
 
 void tutti_endpoint_connected(struct tutti_endpoint *endpoint)
 {
-    tutti_fiber_lock(&endpoint->lock);
+    tutti_fiber_take(&endpoint->lock);
     endpoint->connecting = 0;
     endpoint->connected = 1;
-    pthread_mutex_unlock(&endpoint->lock);
+    tutti_lock_give(&endpoint->lock);
 }
 
 enum { FEW = 4, SELDOM = 32, MANY = TUTTI_RNDVS * 3 / 4 };
@@ -409,7 +407,7 @@ void tutti_endpoint_poll(struct tutti_endpoint *endpoint)
         sweeps | (atomic_load_explicit(&endpoint->node->notices, memory_order_relaxed) != endpoint->notices_seen) |
         atomic_load_explicit(&endpoint->asking, memory_order_relaxed) |
         (atomic_load_explicit(&tutti_endpoint_mine(endpoint)->asked, memory_order_relaxed) != 0) | is_due(endpoint);
-    if (!work || pthread_mutex_trylock(&endpoint->lock) != 0)
+    if (!work || !tutti_lock_try(&endpoint->lock))
         return;
     if (sweeps)
         endpoint_sweep(endpoint, all);
@@ -419,5 +417,5 @@ void tutti_endpoint_poll(struct tutti_endpoint *endpoint)
         tutti_endpoint_try_again(endpoint);
     if (atomic_load(&endpoint->node->notices) != endpoint->notices_seen)
         tutti_endpoint_forget(endpoint);
-    pthread_mutex_unlock(&endpoint->lock);
+    tutti_lock_give(&endpoint->lock);
 }

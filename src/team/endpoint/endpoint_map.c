@@ -425,10 +425,10 @@ void tutti_endpoint_meet(struct tutti_endpoint *endpoint, int peer, const struct
     const struct tutti_share share = rndv->share;
     if (!share.shared || tutti_endpoint_is_own(endpoint, peer) || endpoint->most == 0)
         return;
-    tutti_fiber_lock(&endpoint->lock);
+    tutti_fiber_take(&endpoint->lock);
     if (!endpoint_map_is_known(endpoint, peer, share.what.id) &&
         endpoint_map_meets(endpoint, peer, rndv, share.what.id) &&
         endpoint_map(endpoint, peer, gpu, &share.what, 0, &held) == TUTTI_REACHED)
         make_known(endpoint, peer, held);
-    pthread_mutex_unlock(&endpoint->lock);
+    tutti_lock_give(&endpoint->lock);
 }

@@ -7,7 +7,8 @@
 #include "team/invalidation.h"
 #include "team/share.h"
 
-/* 1 if the peer keeps the allocation mapped from now on, until the lease ends. */
+/* 1 if the peer keeps the allocation mapped from now on, until the lease ends. All rendezvous in an allocation have one
+ * lease together, so that windows of messages touch the peer's count once. */
 static int allocation_lease(struct tutti_known *known, uint64_t id)
 {
     if (atomic_load_explicit(&known->id, memory_order_relaxed) != id)
@@ -45,21 +46,39 @@ void tutti_endpoint_distrust(struct tutti_endpoint *endpoint, const struct tutti
     distrust(endpoint, piece->to, piece->gpu);
 }
 
-/* 1 if the peer keeps the allocation of this id mapped: the rendezvous has a lease now. */
-static int lease_known(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv, uint64_t id)
+int tutti_endpoint_lease(struct tutti_endpoint *endpoint, int number, int peer, uint64_t id)
 {
-    const int number = tutti_endpoint_number_of(endpoint, rndv), peer = endpoint->piece[number].to;
+    struct tutti_known *const all = tutti_endpoint_theirs(endpoint, peer)->known[endpoint->node->rank];
+    uint32_t *const leases = endpoint->from[peer].leases;
     for (int i = 0; i < TUTTI_ENDPOINT_KNOWN; i++) {
-        if (allocation_lease(&tutti_endpoint_theirs(endpoint, peer)->known[endpoint->node->rank][i], id)) {
-            endpoint->lease[number] = (unsigned char)(i + 1);
-            if (atomic_load_explicit(&endpoint->from[peer].leased, memory_order_relaxed) != id)
-                atomic_store_explicit(&endpoint->from[peer].leased, id, memory_order_relaxed);
-            tutti_endpoint_saves(endpoint, peer, rndv->bytes);
-            tutti_endpoint_distrust(endpoint, rndv); /* if it is not known later, the peer could not keep it */
-            return 1;
-        }
+        const int again = leases[i] > 0 && atomic_load_explicit(&all[i].id, memory_order_relaxed) == id;
+        if (!again && (leases[i] > 0 || !allocation_lease(&all[i], id)))
+            continue;
+        leases[i]++;
+        endpoint->lease[number] = (unsigned char)(i + 1);
+        return 1;
     }
     return 0;
+}
+
+void tutti_endpoint_leased(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv, uint64_t id, uint64_t bytes)
+{
+    const int peer = endpoint->piece[tutti_endpoint_number_of(endpoint, rndv)].to;
+    if (atomic_load_explicit(&endpoint->from[peer].leased, memory_order_relaxed) != id)
+        atomic_store_explicit(&endpoint->from[peer].leased, id, memory_order_relaxed);
+    tutti_endpoint_saves(endpoint, peer, bytes);
+    tutti_endpoint_distrust(endpoint, rndv); /* if it is not known later, the peer could not keep it */
+}
+
+static int lease_known(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv, uint64_t id)
+{
+    const int number = tutti_endpoint_number_of(endpoint, rndv);
+    tutti_fiber_take(&endpoint->lock);
+    const int leased = tutti_endpoint_lease(endpoint, number, endpoint->piece[number].to, id);
+    tutti_lock_give(&endpoint->lock);
+    if (leased)
+        tutti_endpoint_leased(endpoint, rndv, id, rndv->bytes);
+    return leased;
 }
 
 static void show(struct tutti_rndv *rndv, const struct tutti_share *share)

@@ -26,12 +26,13 @@ enum {
 
 /* What this rank holds of a peer's. */
 struct tutti_endpoint_from {
-    _Atomic uint64_t seen;        /* when its process was looked at */
-    _Atomic int dead;             /* it was not there any more */
-    _Atomic uint64_t fetched;     /* when it was seen to fetch from this rank */
-    _Atomic uint64_t leased;      /* as sender: the allocation that it was last seen to keep mapped; 0: none */
-    _Atomic uint32_t unannounced; /* RTSs for it that it does not know of yet */
-    _Atomic uint32_t shorts;      /* as sender: open rendezvous for it whose RTSs are short; 0 and 1: under the lock */
+    _Atomic uint64_t seen;                 /* when its process was looked at */
+    _Atomic int dead;                      /* it was not there any more */
+    _Atomic uint64_t fetched;              /* when it was seen to fetch from this rank */
+    _Atomic uint64_t leased;               /* as sender: the allocation that it was last seen to keep mapped; 0: none */
+    _Atomic uint32_t unannounced;          /* RTSs for it that it does not know of yet */
+    uint32_t shorts;                       /* as sender: open rendezvous for it whose RTSs are short; under the lock */
+    uint32_t leases[TUTTI_ENDPOINT_KNOWN]; /* the same under one lease of each known allocation; under the lock */
     /* Its scratches, by its GPU and by this rank's that they are mapped for. */
     struct tutti_mapping *scratch[TUTTI_ENDPOINT_GPUS][TUTTI_ENDPOINT_GPUS];
     /* The scratch that it offered before it reset its GPU: messages may lie there that it packed before. */
@@ -101,7 +102,7 @@ struct tutti_endpoint {
     struct tutti_node *node;
     const struct tutti_device *device;
     size_t bytes; /* of a scratch */
-    pthread_mutex_t lock;
+    struct tutti_lock lock;
     struct tutti_endpoint_gpu gpu[TUTTI_ENDPOINT_GPUS];
     _Atomic int gpus;
     void (*before)(void);    /* called before this rank takes rendezvous; NULL: nothing */
@@ -242,6 +243,10 @@ void tutti_endpoint_place_give(struct tutti_endpoint *endpoint, int number);
 void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, uint32_t state);
 /* The lock is held, here and below. No rank will fetch a rendezvous of this rank from its buffer any more. */
 void tutti_endpoint_end_lease(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
+/* 1 if the peer keeps the allocation of this id mapped: the rendezvous has a lease now. */
+int tutti_endpoint_lease(struct tutti_endpoint *endpoint, int number, int peer, uint64_t id);
+/* Without the lock: a message of so many bytes goes by such a rendezvous. */
+void tutti_endpoint_leased(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv, uint64_t id, uint64_t bytes);
 /* Sends what peers have asked for. */
 void tutti_endpoint_serve(struct tutti_endpoint *endpoint);
 /* This rank's scratch on its GPU `index`, allocated and offered to the peers at its first use. NULL if it cannot be

@@ -152,7 +152,7 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
     const int maps = atomic_load(&theirs->maps[endpoint->node->rank][m->index]);
     const uint64_t mapping = price_of(endpoint, theirs, tutti_mapping_size(m->extent));
     const int lacks = m->bytes > TUTTI_ENDPOINT_FIRST_BYTES && tutti_endpoint_lacks_kernels(endpoint, gpu);
-    tutti_fiber_lock(&endpoint->lock);
+    tutti_fiber_take(&endpoint->lock);
     struct tutti_endpoint_account *const account = account_of(to, m->id);
     const uint64_t single = m->alone ? TUTTI_ENDPOINT_FIRST_BYTES : TUTTI_ENDPOINT_SHORT_BYTES;
     const uint64_t shorter = account->messages ? single : TUTTI_ENDPOINT_FIRST_BYTES;
@@ -167,7 +167,7 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
     const int scratch_pays =
         maps != TUTTI_MAPS && several &&
         price_of_scratch_is_spent(endpoint, theirs, to, saves > packing ? saves - packing : 0, gpu, lacks);
-    pthread_mutex_unlock(&endpoint->lock);
+    tutti_lock_give(&endpoint->lock);
     if (lacks && stays)
         tutti_endpoint_lack(endpoint, gpu, fetching);
     *verdict =
@@ -224,10 +224,10 @@ void tutti_endpoint_meanwhile(struct tutti_endpoint *endpoint, int peer, struct 
         atomic_store_explicit(&rndv->pays, 1, memory_order_relaxed);
     if (atomic_load_explicit(&rndv->must, memory_order_relaxed) != TUTTI_MUST_NOT)
         return;
-    tutti_fiber_lock(&endpoint->lock);
+    tutti_fiber_take(&endpoint->lock);
     const int mapping = from->asked.id != 0;
     const uint64_t waited = mapping && now > from->asked_at ? now - from->asked_at : 0;
-    pthread_mutex_unlock(&endpoint->lock);
+    tutti_lock_give(&endpoint->lock);
     const uint64_t carried = tutti_endpoint_carrying(bytes);
     if (!mapping || carried <= waited || carried + waited <= expected) {
         atomic_store_explicit(&rndv->must, TUTTI_MUST_HURRY, memory_order_release);

@@ -28,9 +28,9 @@ enum tutti_reaching tutti_endpoint_put(struct tutti_endpoint *endpoint, int peer
         *data = (char *)(uintptr_t)share->offset;
         return owner < 0 || owner == gpu ? TUTTI_REACHED : TUTTI_REACH_NOT;
     }
-    tutti_fiber_lock(&endpoint->lock);
+    tutti_fiber_take(&endpoint->lock);
     const enum tutti_reaching there = tutti_endpoint_map_named(endpoint, peer, gpu, &share->what, held);
-    pthread_mutex_unlock(&endpoint->lock);
+    tutti_lock_give(&endpoint->lock);
     if (there != TUTTI_REACHED)
         return there;
     const uint64_t room = (*held)->what.bytes;

@@ -69,22 +69,22 @@ static void make_scratch(void *with)
     if (!tutti_endpoint_is_there(own) ||
         endpoint->device->memory.alloc(own->gpu, endpoint->bytes, &scratch) != TUTTI_OK)
         scratch = NULL;
-    tutti_fiber_lock(&endpoint->lock);
+    tutti_fiber_take(&endpoint->lock);
     own->making = 0;
     if (tutti_endpoint_is_there(own) && atomic_load(&own->life) == life)
         keep_scratch(endpoint, (int)(own - endpoint->gpu), scratch);
-    pthread_mutex_unlock(&endpoint->lock);
+    tutti_lock_give(&endpoint->lock);
     tutti_endpoint_ended(endpoint);
 }
 
 void tutti_endpoint_make_scratch(struct tutti_endpoint *endpoint, int index)
 {
     struct tutti_endpoint_gpu *own = &endpoint->gpu[index];
-    tutti_fiber_lock(&endpoint->lock);
+    tutti_fiber_take(&endpoint->lock);
     const int make = lacks_scratch(endpoint, own);
     if (make)
         own->making = 1;
-    pthread_mutex_unlock(&endpoint->lock);
+    tutti_lock_give(&endpoint->lock);
     if (make)
         tutti_endpoint_begin(endpoint, make_scratch, own);
 }

@@ -11,12 +11,10 @@ enum { ALIGN = 256, PIECE_MOST = 16 << 20, SLOTS = 4 };
 
 void tutti_endpoint_end_lease(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
-    const int i = tutti_endpoint_number_of(endpoint, rndv);
-    if (endpoint->lease[i])
-        atomic_fetch_sub(&tutti_endpoint_theirs(endpoint, endpoint->piece[i].to)
-                              ->known[endpoint->node->rank][endpoint->lease[i] - 1]
-                              .leases,
-                         1);
+    const int i = tutti_endpoint_number_of(endpoint, rndv), known = endpoint->lease[i] - 1;
+    const int peer = endpoint->piece[i].to;
+    if (known >= 0 && --endpoint->from[peer].leases[known] == 0)
+        atomic_fetch_sub(&tutti_endpoint_theirs(endpoint, peer)->known[endpoint->node->rank][known].leases, 1);
     endpoint->lease[i] = 0;
 }
 
@@ -33,7 +31,7 @@ void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv 
     tutti_endpoint_end_lease(endpoint, rndv);
     if (!tutti_rndv_move(rndv, (enum tutti_rndv_state)state, TUTTI_RNDV_FREE))
         tutti_error("a rendezvous with rank %d of this node was changed while it was freed", endpoint->piece[i].to);
-    if (endpoint->piece[i].short_rts && atomic_fetch_sub(&endpoint->from[endpoint->piece[i].to].shorts, 1) == 1)
+    if (endpoint->piece[i].short_rts && --endpoint->from[endpoint->piece[i].to].shorts == 0)
         atomic_fetch_sub(&tutti_endpoint_theirs(endpoint, endpoint->piece[i].to)->shorts, 1);
     endpoint->piece[i].short_rts = 0;
     tutti_endpoint_place_give(endpoint, i);
@@ -82,23 +80,36 @@ static int rndv_take_free(struct tutti_endpoint *endpoint)
     return -1;
 }
 
-struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer, int gpu)
+/* The lock is held. Before the rendezvous is posted: the receiver of its RTS finds this rank counted. The count is in a
+ * line of the receiver's, which takes each access to it longer than one of this rank's own. */
+static void rndv_shorten(struct tutti_endpoint *endpoint, int number, int peer)
 {
-    const int index = gpu == TUTTI_NO_GPU ? 0 : tutti_endpoint_use(endpoint, gpu);
-    if (index < 0)
-        return NULL;
-    tutti_fiber_lock(&endpoint->lock);
-    int number = rndv_take_free(endpoint);
-    uint64_t sequence = ++endpoint->sequence;
-    pthread_mutex_unlock(&endpoint->lock);
-    if (number < 0)
-        return NULL;
+    endpoint->piece[number].short_rts = 1;
+    if (endpoint->from[peer].shorts++ == 0)
+        atomic_fetch_add(&tutti_endpoint_theirs(endpoint, peer)->shorts, 1);
+}
+
+/* The lock is held. The rendezvous is free again, and was not used. */
+static void rndv_give_free(struct tutti_endpoint *endpoint, int number)
+{
+    endpoint->used[number / 64] &= ~(UINT64_C(1) << number % 64);
+    endpoint->held[number / 64] &= ~(UINT64_C(1) << number % 64);
+    count_rndvs(endpoint, -1);
+    if (endpoint->step)
+        tutti_step_close_locked(endpoint->step);
+}
+
+/* A rendezvous that was taken, for the peer, of a message on the GPU of this index. */
+static struct tutti_rndv *rndv_begin(struct tutti_endpoint *endpoint, int number, int peer, int index,
+                                     uint64_t sequence)
+{
     struct tutti_rndv *rndv = &tutti_endpoint_mine(endpoint)->rndv[number];
-    endpoint->piece[number].to = peer;
-    endpoint->piece[number].gpu = index;
-    endpoint->piece[number].own = NULL;
-    endpoint->piece[number].left = 0;
-    endpoint->piece[number].scratch_pays = 0;
+    struct tutti_endpoint_piece *piece = &endpoint->piece[number];
+    piece->to = peer;
+    piece->gpu = index;
+    piece->own = NULL;
+    piece->left = 0;
+    piece->scratch_pays = 0;
     TUTTI_RNDV_SET(rndv->held, TUTTI_HELD_NOT);
     atomic_store_explicit(&rndv->to, (uint32_t)peer, memory_order_relaxed);
     rndv->layout_bytes = 0;
@@ -113,34 +124,59 @@ struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer
     return rndv;
 }
 
+struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer, int gpu)
+{
+    const int index = gpu == TUTTI_NO_GPU ? 0 : tutti_endpoint_use(endpoint, gpu);
+    if (index < 0)
+        return NULL;
+    tutti_fiber_take(&endpoint->lock);
+    int number = rndv_take_free(endpoint);
+    uint64_t sequence = ++endpoint->sequence;
+    tutti_lock_give(&endpoint->lock);
+    return number < 0 ? NULL : rndv_begin(endpoint, number, peer, index, sequence);
+}
+
+struct tutti_rndv *tutti_endpoint_rndv_like(struct tutti_endpoint *endpoint, int peer, int gpu, uint64_t id,
+                                            const void *pointer, uint64_t bytes, int short_rts)
+{
+    const int index = tutti_endpoint_use(endpoint, gpu);
+    if (index < 0 || tutti_endpoint_is_own(endpoint, peer))
+        return NULL;
+    tutti_fiber_take(&endpoint->lock);
+    const int number = rndv_take_free(endpoint);
+    int leased = 0;
+    if (number >= 0) {
+        const struct tutti_share *const shown = &tutti_endpoint_mine(endpoint)->rndv[number].share;
+        leased = shown->shared && shown->what.id == id && tutti_endpoint_lease(endpoint, number, peer, id);
+        if (!leased)
+            rndv_give_free(endpoint, number);
+        else if (short_rts)
+            rndv_shorten(endpoint, number, peer);
+    }
+    const uint64_t sequence = ++endpoint->sequence;
+    tutti_lock_give(&endpoint->lock);
+    if (!leased)
+        return NULL;
+    struct tutti_rndv *rndv = rndv_begin(endpoint, number, peer, index, sequence);
+    rndv->short_rts = (uint32_t)short_rts;
+    endpoint->piece[number].own = pointer;
+    TUTTI_RNDV_SET(rndv->share.offset, (uint64_t)(uintptr_t)pointer - rndv->share.what.base);
+    tutti_endpoint_leased(endpoint, rndv, id, bytes);
+    return rndv;
+}
+
 int tutti_endpoint_number(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
     return tutti_endpoint_number_of(endpoint, rndv);
 }
 
-/* 1 if the peer counts this rank already: for one more rendezvous. */
-static int shorts_are_known(struct tutti_endpoint_from *from)
-{
-    uint32_t n = atomic_load(&from->shorts);
-    while (n > 0 && !atomic_compare_exchange_weak(&from->shorts, &n, n + 1))
-        ;
-    return n > 0;
-}
-
-/* Before the rendezvous is posted: the receiver of its RTS finds this rank counted. The count is in a line of the
- * receiver's, which takes each access to it longer than one of this rank's own. */
 void tutti_endpoint_shorten(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv)
 {
-    struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number_of(endpoint, rndv)];
-    rndv->short_rts = piece->short_rts = 1;
-    if (shorts_are_known(&endpoint->from[piece->to]))
-        return;
-    tutti_fiber_lock(&endpoint->lock);
-    if (!shorts_are_known(&endpoint->from[piece->to])) {
-        atomic_fetch_add(&tutti_endpoint_theirs(endpoint, piece->to)->shorts, 1);
-        atomic_store(&endpoint->from[piece->to].shorts, 1);
-    }
-    pthread_mutex_unlock(&endpoint->lock);
+    const int number = tutti_endpoint_number_of(endpoint, rndv);
+    rndv->short_rts = 1;
+    tutti_fiber_take(&endpoint->lock);
+    rndv_shorten(endpoint, number, endpoint->piece[number].to);
+    tutti_lock_give(&endpoint->lock);
 }
 
 void tutti_endpoint_urge(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
@@ -170,18 +206,18 @@ uint64_t tutti_endpoint_fetched(const struct tutti_endpoint *endpoint, int peer)
 void tutti_endpoint_send_release(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
     const int i = tutti_endpoint_number_of(endpoint, rndv);
-    tutti_fiber_lock(&endpoint->lock);
+    tutti_fiber_take(&endpoint->lock);
     endpoint->held[i / 64] &= ~(UINT64_C(1) << i % 64);
     if (tutti_rndv_is(rndv, TUTTI_RNDV_ATS))
         tutti_endpoint_put_back(endpoint, &tutti_endpoint_mine(endpoint)->rndv[i], TUTTI_RNDV_ATS);
-    pthread_mutex_unlock(&endpoint->lock);
+    tutti_lock_give(&endpoint->lock);
 }
 
 void tutti_endpoint_withdraw(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv)
 {
-    tutti_fiber_lock(&endpoint->lock);
+    tutti_fiber_take(&endpoint->lock);
     tutti_endpoint_put_back(endpoint, rndv, atomic_load(&rndv->state));
-    pthread_mutex_unlock(&endpoint->lock);
+    tutti_lock_give(&endpoint->lock);
 }
 
 /* Long enough that a launch for each costs little beside the link, and an eighth of the scratch at most. */
@@ -217,7 +253,7 @@ void *tutti_endpoint_scratch(struct tutti_endpoint *endpoint, struct tutti_rndv 
         return TUTTI_NONE(NO_SCRATCH);
     if (tutti_endpoint_mapped(endpoint, piece->to, endpoint->gpu[piece->gpu].gpu) != TUTTI_MAPS)
         return TUTTI_NONE(FIRST);
-    tutti_fiber_lock(&endpoint->lock);
+    tutti_fiber_take(&endpoint->lock);
     char *scratch = tutti_endpoint_own_scratch(endpoint, piece->gpu);
     const uint64_t slots = scratch ? take_slots(endpoint, number, each, pieces, whole) : 0;
     if (slots) {
@@ -227,7 +263,7 @@ void *tutti_endpoint_scratch(struct tutti_endpoint *endpoint, struct tutti_rndv 
         rndv->piece = each;
         rndv->slots = (uint32_t)slots;
     }
-    pthread_mutex_unlock(&endpoint->lock);
+    tutti_lock_give(&endpoint->lock);
     if (slots)
         return scratch + piece->at;
     return !scratch                           ? TUTTI_NONE(NO_SCRATCH)

@@ -31,6 +31,18 @@ struct tutti_rndv *tutti_endpoint_find(struct tutti_endpoint *endpoint, int peer
     return atomic_load(&rndv->sequence) == sequence ? rndv : NULL;
 }
 
+void tutti_endpoint_fetch_ahead(const struct tutti_endpoint *endpoint, int peer, int number)
+{
+    if (peer < 0 || peer >= endpoint->node->size || number < 0 || number + 1 >= TUTTI_RNDVS)
+        return;
+    const struct tutti_rndv *const next = &tutti_endpoint_theirs(endpoint, peer)->rndv[number + 1];
+#if defined(__x86_64__)
+    __asm__ volatile("prefetchw %0" : : "m"(next->state)); /* the built-in reads */
+#else
+    __builtin_prefetch(&next->state, 1);
+#endif
+}
+
 /* 1 if the rendezvous is of a message for this rank with this tag. */
 static int rndv_announces(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv, int tag)
 {
@@ -140,7 +152,7 @@ enum tutti_reaching tutti_endpoint_reach(struct tutti_endpoint *endpoint, int pe
     const struct tutti_share share = rndv->share; /* once: what has been checked must not change */
     if (!share.shared)
         return TUTTI_REACH_NOT;
-    tutti_fiber_lock(&endpoint->lock);
+    tutti_fiber_take(&endpoint->lock);
     *held = tutti_cache_find(endpoint->node->cache, peer, gpu, &share.what);
     enum tutti_reaching there = *held ? TUTTI_REACHED : TUTTI_REACH_NOT;
     if (!*held && tutti_endpoint_unmapped(endpoint, peer, index)) { /* first: it serves all allocations */
@@ -155,7 +167,7 @@ enum tutti_reaching tutti_endpoint_reach(struct tutti_endpoint *endpoint, int pe
     /* The scratch serves until the allocation is mapped. */
     if (there == TUTTI_REACH_LATER && atomic_load(&tutti_endpoint_mine(endpoint)->maps[peer][index]) == TUTTI_MAPS)
         there = TUTTI_REACH_NOT;
-    pthread_mutex_unlock(&endpoint->lock);
+    tutti_lock_give(&endpoint->lock);
     if (there == TUTTI_REACHED && tutti_endpoint_unmapped(endpoint, peer, index)) /* for later: this one needs none */
         atomic_store_explicit(&endpoint->again, 1, memory_order_relaxed);
     if (there == TUTTI_REACHED &&
@@ -170,6 +182,19 @@ enum tutti_reaching tutti_endpoint_reach(struct tutti_endpoint *endpoint, int pe
     return there;
 }
 
+int tutti_endpoint_reach_like(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv, int gpu,
+                              uint64_t bytes, struct tutti_mapping *like, char **data, struct tutti_mapping **held)
+{
+    const struct tutti_share share = rndv->share; /* once: what has been checked must not change */
+    if (tutti_endpoint_is_own(endpoint, peer) || !share.shared ||
+        !range_within(share.offset, ONCE(rndv->layout_bytes) ? 0 : bytes, like->what.bytes) ||
+        !tutti_cache_refer(endpoint->node->cache, like, peer, gpu, &share.what))
+        return 0;
+    *held = like;
+    *data = (char *)like->base + share.offset;
+    return 1;
+}
+
 int tutti_endpoint_demand(struct tutti_endpoint *endpoint, int peer, struct tutti_rndv *rndv, const int *gpus, int n)
 {
     unsigned index;
@@ -180,13 +205,13 @@ int tutti_endpoint_demand(struct tutti_endpoint *endpoint, int peer, struct tutt
         must = TUTTI_MUST_PACK;
     } else if (atomic_load_explicit(&tutti_endpoint_theirs(endpoint, peer)->gpu[index].offered, memory_order_acquire) ==
                2) {
-        tutti_fiber_lock(&endpoint->lock);
+        tutti_fiber_take(&endpoint->lock);
         for (int i = 0; i < n && must == TUTTI_MUST_CARRY; i++) {
             struct tutti_mapping *mapping;
             const enum tutti_reaching there = tutti_endpoint_map_scratch(endpoint, peer, index, gpus[i], &mapping);
             must = there == TUTTI_REACHED ? TUTTI_MUST_PACK : there == TUTTI_REACH_LATER ? TUTTI_MUST_NOT : must;
         }
-        pthread_mutex_unlock(&endpoint->lock);
+        tutti_lock_give(&endpoint->lock);
     }
     if (must != TUTTI_MUST_NOT)
         atomic_store_explicit(&rndv->must, (uint32_t)must, memory_order_release);
@@ -235,10 +260,10 @@ enum tutti_reaching tutti_endpoint_pieces(struct tutti_endpoint *endpoint, int p
         room = p.at + piece->bytes;
     } else {
         struct tutti_mapping *mapping = NULL;
-        tutti_fiber_lock(&endpoint->lock);
+        tutti_fiber_take(&endpoint->lock);
         const enum tutti_reaching there =
             tutti_endpoint_map_packed(endpoint, peer, index, gpu, ONCE(rndv->scratch), &mapping);
-        pthread_mutex_unlock(&endpoint->lock);
+        tutti_lock_give(&endpoint->lock);
         if (there != TUTTI_REACHED)
             return there;
         scratch = mapping->base;

@@ -18,9 +18,9 @@
 enum { CHAINS_LEAST = 64, GONE = 256 };
 
 struct tutti_cache {
-    pthread_mutex_t lock;  /* no mapping is made or released under it: that takes the driver milliseconds */
-    size_t entries, count; /* most, and now without channels in use */
-    size_t chains;         /* a power of two */
+    struct tutti_lock lock; /* no mapping is made or released under it: that takes the driver milliseconds */
+    size_t entries, count;  /* most, and now without channels in use */
+    size_t chains;          /* a power of two */
     struct tutti_mapping **chain;
     struct tutti_mapping ends; /* ends.newer: least recently used; ends.older: most recently */
     /* Allocations that peers have freed, the last ones: what is named before its owner frees it may be mapped late. */
@@ -50,7 +50,6 @@ struct tutti_cache *tutti_cache_new(size_t entries)
         free(cache);
         return NULL;
     }
-    pthread_mutex_init(&cache->lock, NULL);
     cache->entries = entries;
     cache->ends.newer = cache->ends.older = &cache->ends;
     return cache;
@@ -110,13 +109,13 @@ static struct tutti_mapping *cache_put_off(struct tutti_cache *cache, struct tut
     struct tutti_mapping **last = &dropped;
     if (!dropped && !cache->put_off)
         return NULL;
-    tutti_fiber_lock(&cache->lock);
+    tutti_fiber_take(&cache->lock);
     while (*last)
         last = &(*last)->next;
     *last = cache->put_off;
     cache->put_off = tutti_gate_closed() ? dropped : NULL;
     dropped = cache->put_off ? NULL : dropped;
-    pthread_mutex_unlock(&cache->lock);
+    tutti_lock_give(&cache->lock);
     return dropped;
 }
 
@@ -178,14 +177,25 @@ static struct tutti_mapping *cache_seek(struct tutti_cache *cache, int peer, int
 
 struct tutti_mapping *tutti_cache_find(struct tutti_cache *cache, int peer, int gpu, const struct tutti_export *what)
 {
-    tutti_fiber_lock(&cache->lock);
+    tutti_fiber_take(&cache->lock);
     struct tutti_mapping *m = cache_seek(cache, peer, gpu, what);
     if (m && m->making)
         m = NULL;
     if (m)
         mapping_refer(cache, m);
-    pthread_mutex_unlock(&cache->lock);
+    tutti_lock_give(&cache->lock);
     return m;
+}
+
+int tutti_cache_refer(struct tutti_cache *cache, struct tutti_mapping *mapping, int peer, int gpu,
+                      const struct tutti_export *what)
+{
+    if (mapping->doomed || !mappings_cache_same(mapping, peer, gpu, what))
+        return 0;
+    tutti_fiber_take(&cache->lock);
+    mapping->refs++;
+    tutti_lock_give(&cache->lock);
+    return 1;
 }
 
 static int cache_is_gone(const struct tutti_cache *cache, int peer, uint64_t id)
@@ -245,11 +255,11 @@ struct cache_making {
 static int is_unmade(void *with)
 {
     const struct cache_making *making = with;
-    tutti_fiber_lock(&making->cache->lock);
+    tutti_fiber_take(&making->cache->lock);
     const struct tutti_mapping *m = cache_seek(making->cache, making->key->peer, making->key->gpu, &making->key->what);
     if (!m || !m->making)
         return 1;
-    pthread_mutex_unlock(&making->cache->lock);
+    tutti_lock_give(&making->cache->lock);
     return 0;
 }
 
@@ -295,13 +305,13 @@ static int cache_add(struct tutti_cache *cache, const struct tutti_device *devic
         return TUTTI_CACHE_LATER;
     int status = cache_enter(cache, &key, &m, &dropped);
     const int make = status == TUTTI_OK && m->making;
-    pthread_mutex_unlock(&cache->lock);
+    tutti_lock_give(&cache->lock);
     cache_unmap(cache, device, dropped);
     if (make) {
         status = cache_import(cache, device, m, fd, waits);
-        tutti_fiber_lock(&cache->lock);
+        tutti_fiber_take(&cache->lock);
         cache_settle(cache, m, status);
-        pthread_mutex_unlock(&cache->lock);
+        tutti_lock_give(&cache->lock);
         if (status == TUTTI_OK)
             tutti_count("memory of other ranks", TUTTI_OUTCOME_MAPPED,
                         channel ? "scratch and windows" : "of the program");
@@ -326,29 +336,29 @@ int tutti_cache_add_now(struct tutti_cache *cache, const struct tutti_device *de
 void tutti_cache_release(struct tutti_cache *cache, const struct tutti_device *device, struct tutti_mapping *m)
 {
     struct tutti_mapping *dropped = NULL;
-    tutti_fiber_lock(&cache->lock);
+    tutti_fiber_take(&cache->lock);
     if (--m->refs == 0 && m->channel)
         cache->count++;
     if (m->refs == 0 && m->doomed)
         cache_drop(cache, m, &dropped);
     else if (m->refs == 0 && m->channel)
         make_room(cache, 0, &dropped);
-    pthread_mutex_unlock(&cache->lock);
+    tutti_lock_give(&cache->lock);
     cache_unmap(cache, device, dropped);
 }
 
 void tutti_cache_doom(struct tutti_cache *cache, struct tutti_mapping *const mappings[], int n, int peer)
 {
-    tutti_fiber_lock(&cache->lock);
+    tutti_fiber_take(&cache->lock);
     for (int i = 0; i < n; i++)
         mappings[i]->doomed |= mappings[i]->peer == peer;
-    pthread_mutex_unlock(&cache->lock);
+    tutti_lock_give(&cache->lock);
 }
 
 void tutti_cache_forget(struct tutti_cache *cache, const struct tutti_device *device, int peer, uint64_t id)
 {
     struct tutti_mapping *dropped = NULL;
-    tutti_fiber_lock(&cache->lock);
+    tutti_fiber_take(&cache->lock);
     if (id)
         cache->gone[cache->gones++ % GONE] = (struct cache_gone){id, peer};
     for (struct tutti_mapping *m = cache->ends.newer, *next; m != &cache->ends; m = next) {
@@ -360,7 +370,7 @@ void tutti_cache_forget(struct tutti_cache *cache, const struct tutti_device *de
         else
             m->doomed = !m->channel;
     }
-    pthread_mutex_unlock(&cache->lock);
+    tutti_lock_give(&cache->lock);
     cache_unmap(cache, device, dropped);
 }
 
@@ -371,22 +381,22 @@ struct tutti_exports *tutti_cache_exports(struct tutti_cache *cache)
 
 size_t tutti_cache_count(struct tutti_cache *cache)
 {
-    tutti_fiber_lock(&cache->lock);
+    tutti_fiber_take(&cache->lock);
     size_t count = cache->count;
-    pthread_mutex_unlock(&cache->lock);
+    tutti_lock_give(&cache->lock);
     return count;
 }
 
 void tutti_cache_empty(struct tutti_cache *cache, const struct tutti_device *device)
 {
     struct tutti_mapping *dropped = NULL;
-    tutti_fiber_lock(&cache->lock);
+    tutti_fiber_take(&cache->lock);
     while (cache->ends.newer != &cache->ends) {
         struct tutti_mapping *m = cache->ends.newer;
         cache->count += m->channel && m->refs > 0;
         cache_drop(cache, m, &dropped);
     }
-    pthread_mutex_unlock(&cache->lock);
+    tutti_lock_give(&cache->lock);
     cache_unmap(cache, device, dropped);
 }
 
@@ -404,7 +414,6 @@ void tutti_cache_free(struct tutti_cache *cache)
         free(m);
     }
     tutti_exports_free(cache->exports);
-    pthread_mutex_destroy(&cache->lock);
     free(cache->chain);
     free(cache);
 }

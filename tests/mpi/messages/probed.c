@@ -12,6 +12,7 @@ enum {
     LONG = 70000,
     SHORT = 40000,
     RTS = 480,
+    LEAN_RTS = 96,
     FAR_RTS = 3360,
     MOST = 80000,
     TAG = 5,
@@ -373,6 +374,8 @@ int main(int argc, char **argv)
             matched_before(0);
             matched_before(1);
             as_long_as_an_rts(RTS, SHORT);
+            as_long_as_an_rts(LEAN_RTS, SHORT);
+            as_long_as_an_rts(LEAN_RTS, LEAN_RTS);
             as_long_as_an_rts(8, 3);
             as_long_as_an_rts(3, 6);
             as_long_as_an_rts(FAR_RTS, SHORT);

@@ -101,7 +101,7 @@ size_t prog_draw_n(struct prog_drawer *d, enum prog_element element)
     else if (dice < 56)
         n = 512 / bytes - 2 + (size_t)prog_dice(d, 5);
     else if (dice < 60) /* as long as Tutti's own messages */
-        n = (prog_dice(d, 3) ? 480 : 3360) / bytes;
+        n = ((const size_t[]){96, 96, 480, 3360})[prog_dice(d, 4)] / bytes;
     else if (dice < 75 || !prog_may(d, PROG_large))
         n = 1 + (size_t)prog_dice(d, 4096 / (int)bytes);
     else if (dice < 85)

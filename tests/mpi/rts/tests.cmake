@@ -38,3 +38,6 @@ tutti_mpi_test(mpi-unwatched-slots PROGRAM mpi-unwatched_slots RANKS 1 NO_PRELOA
 program(stays)
 tutti_mpi_test(mpi-stays PROGRAM mpi-stays RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_STAY_US=1000 TIMEOUT 60)
 tutti_mpi_test(mpi-stays-linger PROGRAM mpi-stays RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_LINGER_US=300 TIMEOUT 60)
+program(alike)
+tutti_mpi_test(mpi-alike PROGRAM mpi-alike RANKS 2 ENV ${stats} TIMEOUT 45)
+tutti_mpi_test(mpi-alike-direct PROGRAM mpi-alike RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 45)
