@@ -14,7 +14,7 @@ enum { GRACE_NS = 20000, GRACE_BYTES = 100, GRACES = 64 };
 /* Single messages of more bytes and of up to so many go through pinned memory if sender and receiver take turns on the
  * GPU. Two ranks on an H200 without MPS, half a round trip in us, fetched / by hand: 24 KiB 150 / 171, 28 KiB 150 / 31,
  * 64 KiB 148 / 36, 256 KiB 148 / 68, 512 KiB 148 / 120, 1 MiB 148 / 208; staged as by hand. Copies of up to 24 KiB
- * wait for the turn too (docs/results/2026-11-29-h200/turns.txt). */
+ * into the GPU wait for the turn too (docs/results/2026-11-29-h200/turns.txt, turns-copies.txt). */
 enum { TURNS_MORE_BYTES = 24 << 10, TURNS_MOST_BYTES = 512 << 10 };
 
 /* ---- sender ---- */

@@ -63,8 +63,8 @@ void tutti_endpoint_announce(struct tutti_endpoint *endpoint, const struct tutti
 void tutti_endpoint_announce_rest(struct tutti_endpoint *endpoint, int alone);
 void tutti_endpoint_saw(struct tutti_endpoint *endpoint, int alone);
 int tutti_endpoint_expects(const struct tutti_endpoint *endpoint);
-/* A hint: the peer's next rendezvous is probably the one behind this one, which the receiver will move on. Its line comes
- * from the sender's cache meanwhile. */
+/* A hint: the peer's next rendezvous is probably the one behind this one, which the receiver will move on. Its line
+ * comes from the sender's cache meanwhile. */
 void tutti_endpoint_fetch_ahead(const struct tutti_endpoint *endpoint, int peer, int number);
 /* Takes and offers this rank's scratch on the GPU, so that peers may map it before it is needed. 1: the scratch exists.
  * soon: the same on another thread, since allocating takes milliseconds. */

@@ -186,8 +186,8 @@ static inline int tutti_status_of_word(uint32_t word)
 {
     return word == 0 ? TUTTI_OK : word <= (uint32_t)-TUTTI_ERR_NOT_EXPORTABLE ? -(int)word : TUTTI_ERR_BROKEN;
 }
-/* Local, rank 0, see lines.c. open: the answer, LATER if it is not there; with TUTTI_MAPPING_PRICE_US it is waited for. look:
- * before an arrival with device memory of a team with lines_later; 1 if all links are known to deliver lines. */
+/* Local, rank 0, see lines.c. open: the answer, LATER if it is not there; with TUTTI_MAPPING_PRICE_US it is waited for.
+ * look: before an arrival with device memory of a team with lines_later; 1 if all links are known to deliver lines. */
 enum tutti_lines { TUTTI_LINES_NONE, TUTTI_LINES_LATER, TUTTI_LINES_THERE };
 enum tutti_lines tutti_team_lines_open(struct tutti_team *team);
 int tutti_team_lines_look(struct tutti_team *team);
