@@ -88,6 +88,8 @@ uint64_t kit_counted(const char *call, const char *word);
 /* Collective over two ranks, with TUTTI_STATS=1: sends messages of so many bytes from `out` of rank 0 into `in` of rank
  * 1 until they no longer go through the MPI. */
 void kit_open_endpoints(struct kit_buffer *out, struct kit_buffer *in, int bytes, int tag);
+/* Enough for that also where ranks take turns on a GPU, and single shorter messages go through the MPI. */
+enum { KIT_OPENING_BYTES = 1 << 20 };
 int kit_class(int error);
 /* Local. The class by which the MPI itself, without the library, refuses the pair on host memory: not each knows all of
  * the standard's pairs. MPI_SUCCESS if it takes it. */

@@ -101,7 +101,7 @@ int main(int argc, char **argv)
     kit_open(&out, KIT_DEVICE, (size_t)WINDOW * MOST);
     kit_open(&in, KIT_DEVICE, (size_t)WINDOW * MOST);
     kit_open(&plain, KIT_HOST, (size_t)WINDOW * MOST);
-    kit_open_endpoints(&out, &in, MOST, TAG);
+    kit_open_endpoints(&out, &in, KIT_OPENING_BYTES, TAG);
     const unsigned long long pinned = kit_counted("bounce buffers", "pinned");
     for (int l = 0; l < (int)(sizeof lengths / sizeof lengths[0]) && kit_rank < 2; l++) {
         unsigned long long made = 0;

@@ -94,7 +94,7 @@ int main(int argc, char **argv)
         data[b] = (unsigned char)(random_next(&state) | 1);
     kit_open(&out, KIT_DEVICE, ROOM);
     kit_open(&in, KIT_DEVICE, ROOM);
-    kit_open_endpoints(&out, &in, MOST, TAG);
+    kit_open_endpoints(&out, &in, KIT_OPENING_BYTES, TAG);
     const double begun = MPI_Wtime();
     int bursts = 0;
     for (int fewer = 1; fewer; bursts++) { /* on a machine that is busy no fetch may come soon enough */
