@@ -1,5 +1,6 @@
-/* A lock for a few instructions: one atomic operation where no other thread has it, half of a mutex's, and no call.
- * A thread that finds it taken sleeps for some microseconds at a time. Local, safe from any thread; not recursive. */
+/* A lock that is held for a few instructions, and seldom longer (some are held while the driver maps memory): one
+ * atomic operation where no other thread has it, half of a mutex's, and no call. A thread that finds it taken sleeps
+ * for some microseconds at a time. Local, safe from any thread; not recursive. */
 #ifndef TUTTI_CORE_LOCK_H
 #define TUTTI_CORE_LOCK_H
 

@@ -16,6 +16,12 @@ int tutti_flow_can(const struct tutti_team *team)
     return team->gpus == team->size;
 }
 
+int tutti_flow_row_can(const struct tutti_team *team, const struct tutti_call *call)
+{
+    (void)call;
+    return tutti_flow_can(team);
+}
+
 int tutti_flow_leaders_can(const struct tutti_team *team)
 {
     int of[TUTTI_MAX_GPUS] = {0}, most = 0;

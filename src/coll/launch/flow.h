@@ -25,6 +25,8 @@ void tutti_pipeline_shape_in(const struct tutti_team *team, const struct tutti_c
                              struct tutti_flow *flow);
 /* 1 if flow kernels can run on this team: one rank a GPU. */
 int tutti_flow_can(const struct tutti_team *team);
+/* `can` of rows that ask for nothing else. */
+int tutti_flow_row_can(const struct tutti_team *team, const struct tutti_call *call);
 /* 1 if leaders can take part in them for the ranks of their GPUs: several GPUs, one of them with two ranks or more,
  * none with more than TUTTI_MAX_GPUS. */
 int tutti_flow_leaders_can(const struct tutti_team *team);

@@ -2,12 +2,6 @@
  * results; any size in one launch. Through the windows, as in `pipeline`, if some buffer is not mapped. */
 #include "coll/launch/flow.h"
 
-static int mapped_can(const struct tutti_team *team, const struct tutti_call *call)
-{
-    (void)call;
-    return tutti_flow_can(team);
-}
-
 static void mapped_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
                          struct tutti_flow *flow)
 {
@@ -20,7 +14,7 @@ const struct tutti_algorithm tutti_reduce_mapped = {
     .collectives = TUTTI_ON(ALLREDUCE) | TUTTI_ON(REDUCE) | TUTTI_ON_REDUCE_SCATTERS,
     .kernels = TUTTI_LAUNCHES(MAPPED),
     .waits_for_peers = 1,
-    .can = mapped_can,
+    .can = tutti_flow_row_can,
     .flow = mapped_shape,
     .places = 1,
 };

@@ -1,12 +1,6 @@
 /* mapped_deep: as `mapped`, by a kernel that has more loads of the peers' contributions under way. */
 #include "coll/launch/flow.h"
 
-static int mapped_deep_can(const struct tutti_team *team, const struct tutti_call *call)
-{
-    (void)call;
-    return tutti_flow_can(team);
-}
-
 static void mapped_deep_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
                               struct tutti_flow *flow)
 {
@@ -19,7 +13,7 @@ const struct tutti_algorithm tutti_reduce_mapped_deep = {
     .collectives = TUTTI_ON(ALLREDUCE) | TUTTI_ON(REDUCE) | TUTTI_ON_REDUCE_SCATTERS,
     .kernels = TUTTI_LAUNCHES(MAPPED_DEEP),
     .waits_for_peers = 1,
-    .can = mapped_deep_can,
+    .can = tutti_flow_row_can,
     .flow = mapped_deep_shape,
     .places = 1,
 };

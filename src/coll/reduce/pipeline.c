@@ -15,12 +15,6 @@ enum {
     CHUNK_SMALL = 32 << 10
 };
 
-static int pipeline_can(const struct tutti_team *team, const struct tutti_call *call)
-{
-    (void)call;
-    return tutti_flow_can(team);
-}
-
 void tutti_pipeline_shape_in(const struct tutti_team *team, const struct tutti_call *call, size_t elements, int rows,
                              struct tutti_flow *flow)
 {
@@ -76,6 +70,6 @@ const struct tutti_algorithm tutti_reduce_pipeline = {
     .collectives = TUTTI_ON(ALLREDUCE) | TUTTI_ON(REDUCE) | TUTTI_ON_REDUCE_SCATTERS,
     .kernels = TUTTI_LAUNCHES(PIPELINE),
     .waits_for_peers = 1,
-    .can = pipeline_can,
+    .can = tutti_flow_row_can,
     .flow = tutti_pipeline_shape,
 };

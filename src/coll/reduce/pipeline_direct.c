@@ -2,12 +2,6 @@
  * mapped results, where `pipeline` copies them out of windows; as `pipeline` if some buffer is not mapped. */
 #include "coll/launch/flow.h"
 
-static int pipeline_direct_can(const struct tutti_team *team, const struct tutti_call *call)
-{
-    (void)call;
-    return tutti_flow_can(team);
-}
-
 static void pipeline_direct_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
                                   struct tutti_flow *flow)
 {
@@ -20,7 +14,7 @@ const struct tutti_algorithm tutti_reduce_pipeline_direct = {
     .collectives = TUTTI_ON(ALLREDUCE),
     .kernels = TUTTI_LAUNCHES(PIPELINE_DIRECT),
     .waits_for_peers = 1,
-    .can = pipeline_direct_can,
+    .can = tutti_flow_row_can,
     .flow = pipeline_direct_shape,
     .places = 1,
 };

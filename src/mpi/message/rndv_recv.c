@@ -176,6 +176,7 @@ static int is_rts(struct tutti_recv_request *recv, const struct tutti_stage *sta
         (is_short && likely(!tutti_endpoint_shorts(tutti_endpoint))) || !first_bytes(recv, stage, text, (size_t)bytes))
         return 0;
     if (!is_short) {
+        _Static_assert(sizeof recv->core.rts <= TUTTI_LEAN_RTS_BYTES, "the shortest RTS of this form holds its head");
         memcpy(&recv->core.rts, text, sizeof recv->core.rts);
         tutti_node_key(tutti_door.node, key);
         if (memcmp(recv->core.rts.key, key, sizeof key) == 0)

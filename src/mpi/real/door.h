@@ -29,7 +29,9 @@ struct tutti_door {
 };
 extern struct tutti_door tutti_door;
 
-/* 1 if one thread at a time is in a call of the MPI: locks of what only these calls use need no atomic operation. */
+/* 1 if one thread at a time is in a call of the MPI: locks of what only these calls use need no atomic operation. The
+ * steps of the progress engine are among them: without MPI_THREAD_MULTIPLE there is no helper, and the engine's own
+ * thread polls none. */
 static inline int tutti_door_alone(void)
 {
     return likely(!tutti_door.multiple);
