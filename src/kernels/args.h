@@ -172,9 +172,11 @@ struct tutti_flow_args {
     uint32_t number;        /* of `in` among them */
     uint32_t locals;        /* contributions of this participant: `in`, and from 1 on begin[] with the numbers n[] */
     uint32_t outs;          /* results that it stores: `out`, and from 1 on result[] */
-    uint64_t region;        /* where the region of the kernel's protocol begins */
-    uint64_t stride;        /* bytes by which what a launch of odd epoch uses lies further on; see flow.inc */
-    uint64_t room;          /* bytes of one slot */
+    uint32_t few;           /* move_ll, move_ll128: 1: each thread sends and receives one unit at most */
+    uint32_t pad0;
+    uint64_t region; /* where the region of the kernel's protocol begins */
+    uint64_t stride; /* bytes by which what a launch of odd epoch uses lies further on; see flow.inc */
+    uint64_t room;   /* bytes of one slot */
     volatile uint32_t *done;
     volatile uint32_t *noticed; /* mapped host memory */
     void *window[TUTTI_MAX_GPUS];

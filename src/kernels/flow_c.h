@@ -29,6 +29,7 @@
     (tutti_flow_place_each(args, spans, epoch), TUTTI_FLOW_PUSH_EACH(packets, spans, places, epoch))
 #define TUTTI_FLOW_PULL_READY(packets, spans, epoch)                                                                   \
     (tutti_flow_place_each(args, spans, epoch), TUTTI_FLOW_PULL_EACH(packets, spans, 1, epoch))
+#define TUTTI_MOVE_FEW(packets)                 (void)0 /* a block is one thread */
 #define TUTTI_FLOW_RELAY(link)                  tutti_flow_relay(args, pair, link)
 #define TUTTI_FLOW_COMBINE(packets, sum, leads) tutti_flow_combine(args, packets, pair, sum, leads)
 

@@ -103,6 +103,8 @@ static void reduce(const struct tutti_c_pair *pair, const void *const from[], un
 #include "kernels/chain_ll128.inc"
 #include "kernels/exchanges.inc"
 #include "kernels/linger.inc"
+#include "kernels/move_runs.inc"
+
 #include "kernels/moves.inc"
 #include "kernels/pipeline.inc"
 

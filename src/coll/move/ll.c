@@ -8,7 +8,8 @@ static void ll_runs(const struct tutti_team *team, uint64_t longest, struct tutt
 {
     const unsigned peers = team->size > 1 ? (unsigned)team->size - 1 : 1,
                    cap = tutti_flow_blocks(team, BLOCKS_MOST, 1, BLOCKS_MOST);
-    *runs = (struct tutti_runs){.kernel = TUTTI_KERNEL_MOVE_LL, .region = TUTTI_REGION_LL, .blocks = cap};
+    *runs =
+        (struct tutti_runs){.kernel = TUTTI_KERNEL_MOVE_LL, .region = TUTTI_REGION_LL, .blocks = cap, .grain = GRAIN};
     runs->room = tutti_ll_room(team);
     runs->most = runs->room / 2;
     runs->worth = peers >= WORTH / GRAIN ? GRAIN : WORTH / peers / GRAIN * GRAIN;

@@ -7,7 +7,7 @@ enum { LINE = 128, DATA = 120, GROUP = 4, BLOCKS_MOST = 132, WARP = 32, WARPS_LE
 static void ll128_runs(const struct tutti_team *team, uint64_t longest, struct tutti_runs *runs)
 {
     const uint64_t peers = team->size > 1 ? (uint64_t)team->size - 1 : 1;
-    *runs = (struct tutti_runs){.kernel = TUTTI_KERNEL_MOVE_LL128, .region = TUTTI_REGION_LINES};
+    *runs = (struct tutti_runs){.kernel = TUTTI_KERNEL_MOVE_LL128, .region = TUTTI_REGION_LINES, .grain = GROUP * DATA};
     runs->blocks = tutti_flow_blocks(team, BLOCKS_MOST, 1, BLOCKS_MOST);
     runs->room = tutti_channel_region(team, runs->region).each / (size_t)team->size / (GROUP * LINE) * (GROUP * LINE);
     runs->most = team->lines ? runs->room / LINE * DATA : 0; /* links that deliver lines whole */

@@ -135,6 +135,30 @@ static unsigned runs_blocks(const struct runs_between *between, const struct tut
     return blocks < 1 ? 1 : blocks > runs->blocks ? runs->blocks : (unsigned)blocks;
 }
 
+/* Grains of the longest part of a run of n bytes, as tutti_move_part() cuts it: blocks' parts are whole grains. */
+static uint64_t runs_grains(const struct tutti_runs *runs, uint64_t n)
+{
+    const uint64_t worth = (n + runs->worth - 1) / runs->worth;
+    const uint64_t parts = worth < 1 ? 1 : worth < runs->blocks ? worth : runs->blocks;
+    return ((n + runs->grain - 1) / runs->grain + parts - 1) / parts;
+}
+
+int tutti_runs_few(const struct tutti_runs *runs, const struct tutti_move_flow *flow, int n, int own)
+{
+    const unsigned warps = runs->threads / 32, peers = (unsigned)n - 1;
+    uint64_t most = 0;
+    if (runs->grain == 0 || peers == 0 || warps < peers)
+        return 0;
+    for (int r = 0; r < n; r++) {
+        if (r == own)
+            continue;
+        const uint64_t to = runs_grains(runs, flow->send[r].bytes), from = runs_grains(runs, flow->receive[r].bytes);
+        most = to > most ? to : most;
+        most = from > most ? from : most;
+    }
+    return most <= warps / peers;
+}
+
 static int runs_launch_between(struct tutti_team *team, const struct tutti_call *call,
                                const struct runs_between *between, struct tutti_stream *stream, uint32_t notice,
                                tutti_runs_shape *shape)
@@ -150,6 +174,7 @@ static int runs_launch_between(struct tutti_team *team, const struct tutti_call 
     runs_args(team, call, between, &runs, longest, &args);
     args.notice = notice;
     args.blocks = runs_blocks(between, call, &runs, longest);
+    args.few = between->repeat.most == 0 && (uint32_t)tutti_runs_few(&runs, call->flow, between->n, between->own);
     struct tutti_launch launch = {.kernel = runs.kernel,
                                   .type = TUTTI_MOVES_TYPE,
                                   .op = TUTTI_MOVES_OP,

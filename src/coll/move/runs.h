@@ -15,6 +15,7 @@ struct tutti_runs {
     uint64_t worth;   /* the least bytes of a run for a block */
     unsigned blocks;  /* the most parts that a run is cut into */
     unsigned threads; /* of a block; 0: the kernels' own */
+    unsigned grain;   /* bytes of which a warp packs one unit a thread; 0: not packets */
     int tells;        /* 1: the kernel starts with tokens: a rank stores one at each peer, and waits for theirs */
     uint64_t direct;  /* not 0: longer runs are stored into mapped results (move_direct.inc) */
     int hands_on;     /* 1: a broadcast that stores into the buffers of all ranks, which have mapped each other's
@@ -41,6 +42,8 @@ int tutti_runs_put(struct tutti_team *team, const struct tutti_call *call, struc
  * done when it ends. notice: as tutti_flow_notice() has it; 0: none. */
 int tutti_runs_barrier(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                        uint32_t notice);
+/* 1 if a launch of packets whose participants are n, this one `own`, has one unit at most for each thread and side. */
+int tutti_runs_few(const struct tutti_runs *runs, const struct tutti_move_flow *flow, int n, int own);
 /* Bytes of the longest run to or from a peer. */
 uint64_t tutti_runs_longest(const struct tutti_team *team, const struct tutti_move_flow *flow);
 /* Local. Prepares the kernels, as tutti_prepare() does. */
