@@ -28,6 +28,8 @@
 #define TUTTI_REDUCE(ends, ranks, outs, n)                                                                             \
     (tutti_pace(), reduce(pair, (const void *const *)(ends)->from, ranks, (void *const *)(ends)->to, outs, n))
 
+/* Small tiles: tests with contributions of some KiB have several for each block. */
+#define TUTTI_TILE(bytes)                       ((bytes) / 16)
 #define TUTTI_REDUCE_DEEP(ends, ranks, outs, n) TUTTI_REDUCE(ends, ranks, outs, n)
 
 enum {

@@ -1,7 +1,9 @@
 /* The family of reductions over a team of threads, on the host device: every collective by one algorithm, against a
  * plain loop in rank order, bit by bit.
- * usage: family_test RANKS ALGORITHM [borrowed|enqueue]   (TUTTI_RULES is set from it; TUTTI_HOST_GPUS by the caller)
- * borrowed: memory that cannot be shared with others. enqueue: in stream order. */
+ * usage: family_test RANKS ALGORITHM [borrowed|enqueue|uneven]
+ * (TUTTI_RULES is set from it; TUTTI_HOST_GPUS by the caller)
+ * borrowed: memory that cannot be shared with others. enqueue: in stream order. uneven: the same, and in every second
+ * round the last rank's memory cannot be shared. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,7 @@
 #include "tutti/tutti.h"
 
 static const char *algorithm;
-static int borrowed, enqueues, maps;
+static int borrowed, enqueues, uneven, maps;
 
 /* What a rank holds. */
 struct rank {
@@ -178,7 +180,7 @@ static void round_of(struct rank *me, int round)
     int rank = me->frame.team->rank, ranks = me->frame.team->size, depth;
     size_t begin;
     make_plan(&plan, round, ranks);
-    if (maps && random_next(&me->frame.dice) % 8 == 0)
+    if (maps && !uneven && random_next(&me->frame.dice) % 8 == 0)
         renew(me);
     size_t count = wanted(&plan, rank, ranks, &begin, &depth);
     int in_place = plan.in_place == 1 || (plan.in_place == 2 && random_next(&me->frame.dice) % 2);
@@ -238,17 +240,29 @@ static char *borrow(char *own)
 
 static void all_rounds(struct rank *me)
 {
+    const int borrows = uneven && me->frame.team->rank == me->frame.team->size - 1;
+    char *const own[] = {me->frame.in, me->frame.out};
+    char *const other[] = {borrows ? borrow(own[0]) : own[0], borrows ? borrow(own[1]) : own[1]};
     if (enqueues)
         frame_stream(&me->frame);
-    for (int round = 0; round < frame_rounds && !check_failed(); round++)
+    for (int round = 0; round < frame_rounds && !check_failed(); round++) {
+        if (borrows) {
+            me->frame.in = (round % 2 ? other : own)[0];
+            me->frame.out = (round % 2 ? other : own)[1];
+        }
         round_of(me, round);
+    }
+    if (borrows) {
+        me->frame.in = own[0];
+        me->frame.out = own[1];
+    }
     if (me->frame.team->size > 1)
         CHECK(me->frame.team->state == TUTTI_TEAM_OPEN, "the team never opened: %s",
               me->frame.team->why ? me->frame.team->why : "?");
     if (me->frame.team->size > 1 && !borrowed)
         CHECK(me->by_rule > 0, "%s has run nothing", algorithm);
     if (me->frame.team->size > 1 && maps && !check_failed())
-        CHECK(tutti_coll_of(me->frame.team)->direct_runs > (uint64_t)frame_rounds / 8 && me->renewed > 0,
+        CHECK(tutti_coll_of(me->frame.team)->direct_runs > (uint64_t)frame_rounds / 32 && (me->renewed > 0 || uneven),
               "only %llu of %d calls reached all buffers, %d with new ones",
               (unsigned long long)tutti_coll_of(me->frame.team)->direct_runs, frame_rounds, me->renewed);
 }
@@ -278,15 +292,17 @@ static int rank_main(struct tutti_transport *transport, void *unused)
 int main(int argc, char **argv)
 {
     if (argc != 3 && argc != 4) {
-        fprintf(stderr, "usage: family_test RANKS ALGORITHM [borrowed|enqueue]\n");
+        fprintf(stderr, "usage: family_test RANKS ALGORITHM [borrowed|enqueue|uneven]\n");
         return 2;
     }
     frame_rounds = 200;
     frame_most = 300000;
     algorithm = argv[2];
     borrowed = argc == 4 && strcmp(argv[3], "borrowed") == 0;
-    enqueues = argc == 4 && strcmp(argv[3], "enqueue") == 0;
-    maps = !borrowed && strcmp(algorithm, "mapped") == 0;
+    uneven = argc == 4 && strcmp(argv[3], "uneven") == 0;
+    enqueues = uneven || (argc == 4 && strcmp(argv[3], "enqueue") == 0);
+    for (int i = 0; i < TUTTI_ALGORITHMS; i++)
+        maps |= !borrowed && strcmp(algorithm, tutti_algorithms[i]->name) == 0 && tutti_algorithms[i]->places;
     char rules[256];
     snprintf(rules, sizeof rules, "allreduce: *@%s reduce: *@%s reduce_scatter: *@%s scan: *@%s", algorithm, algorithm,
              algorithm, algorithm);

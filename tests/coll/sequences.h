@@ -14,7 +14,7 @@ enum {
     SEQ_CALLS = 12, /* of a sequence */
     SEQ_GROUPS = 8,
     SEQ_RULES = 56,  /* sets of rules; the library keeps 63 */
-    SEQ_FIXED = 11,  /* of them not drawn */
+    SEQ_FIXED = 12,  /* of them not drawn */
     SEQ_TEXT = 2048, /* bytes of one */
     SEQ_EPOCHS = 8,
     SEQ_GUARD = 64,

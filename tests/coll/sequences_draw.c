@@ -47,41 +47,36 @@ int seq_groups(int ranks, struct seq_group out[SEQ_GROUPS])
 
 static const struct {
     const char *section;
-    int algorithms;
-    const char *name[10];
-    int leaders; /* rows for ranks that share GPUs */
-    const char *leader[7];
-} choices[] = {
-    {"allreduce",
-     10,
-     {"ll", "ll128", "twoshot_ll128", "pipeline", "copies", "direct", "oneshot", "twoshot", "mapped", "twoshot_ll128"},
-     7,
-     {"leader_ll", "leader_ll128", "leader_twoshot_ll128", "leader_pipeline", "leader", "leader_oneshot",
-      "leader_twoshot"}},
-    {"reduce",
-     8,
-     {"ll", "ll128", "twoshot_ll128", "chain", "chain_ll128", "direct", "mapped", "engines"},
-     4,
-     {"leader_ll", "leader_ll128", "leader_twoshot_ll128", "leader"}},
-    {"reduce_scatter",
-     6,
-     {"ll", "ll128", "pipeline", "direct", "mapped", "engines"},
-     4,
-     {"leader_ll", "leader_ll128", "leader_pipeline", "leader"}},
-    {"scan", 3, {"ll", "ll128", "direct"}, 3, {"leader_ll", "leader_ll128", "leader"}},
-};
+    uint32_t collectives;
+} sections[] = {{"allreduce", TUTTI_ON(ALLREDUCE)},
+                {"reduce", TUTTI_ON(REDUCE)},
+                {"reduce_scatter", TUTTI_ON_REDUCE_SCATTERS},
+                {"scan", TUTTI_ON_SCANS}};
+
+/* A row of the table for the section: of those for ranks that share GPUs, or of the others. */
+static const char *draw_row(uint64_t *dice, int s, int leads)
+{
+    const char *rows[TUTTI_ALGORITHMS];
+    unsigned n = 0;
+    for (int i = 0; i < TUTTI_ALGORITHMS; i++) {
+        const struct tutti_algorithm *row = tutti_algorithms[i];
+        if (row->collectives & sections[s].collectives && !row->last_resort &&
+            (strncmp(row->name, "leader", 6) == 0) == leads)
+            rows[n++] = row->name;
+    }
+    return rows[below(dice, n)];
+}
 
 /* One section: an algorithm alone, or several by size; each beside one for leaders, of which one can run. */
 static size_t draw_section(uint64_t *dice, int s, const char *suffix, char *text, size_t size)
 {
     unsigned least = 0, parts = below(dice, 2) ? 1 : 2 + below(dice, 3);
-    size_t at = (size_t)snprintf(text, size, "%s%s:", choices[s].section, suffix);
+    size_t at = (size_t)snprintf(text, size, "%s%s:", sections[s].section, suffix);
     for (unsigned i = 0; i < parts; i++) {
-        const char *name = choices[s].name[below(dice, (unsigned)choices[s].algorithms)];
-        const char *leader = choices[s].leader[below(dice, (unsigned)choices[s].leaders)];
+        const char *name = draw_row(dice, s, 0), *leader = draw_row(dice, s, 1);
         unsigned most = least + (1u << (5 + below(dice, 12)));
         if (below(dice, 64) == 0)
-            name = "staged";
+            name = tutti_algorithm_last()->name;
         if (i + 1 < parts)
             at += (size_t)snprintf(text + at, size - at, " %u-%u@%s %u-%u@%s", least, most, name, least, most, leader);
         else
@@ -113,6 +108,7 @@ void seq_rules(uint64_t seed, int rules, char text[SEQ_TEXT])
         "allreduce: 0-8k@ll128 *@twoshot_ll128 reduce: 0-16k@twoshot_ll128 *@chain_ll128 reduce_scatter: *@ll128",
         "allreduce: *@copies reduce: *@chain reduce_scatter: *@pipeline scan: *@ll",
         "allreduce: *@mapped reduce: 0-4k@pipeline *@mapped reduce_scatter: *@mapped scan: *@ll128",
+        "allreduce: *@pipeline_direct reduce: *@mapped_deep reduce_scatter: *@mapped_deep",
         "allreduce: 0-1k@ll 1k-8k@oneshot *@twoshot reduce: 0-1k@ll 1k-16k@ll128 *@chain reduce_scatter: *@ll",
         "allreduce: 0-512@ll 512-4k@ll128 4k-16k@twoshot_ll128 *@pipeline reduce: 0-512@ll 512-8k@ll128 *@chain_ll128",
         "allreduce: *@pipeline reduce: *@engines reduce_scatter: *@engines",

@@ -22,6 +22,12 @@ int tutti_flow_row_can(const struct tutti_team *team, const struct tutti_call *c
     return tutti_flow_can(team);
 }
 
+int tutti_flow_lines_can(const struct tutti_team *team, const struct tutti_call *call)
+{
+    (void)call;
+    return tutti_flow_can(team) && team->lines;
+}
+
 int tutti_flow_leaders_can(const struct tutti_team *team)
 {
     int of[TUTTI_MAX_GPUS] = {0}, most = 0;

@@ -18,15 +18,13 @@ struct tutti_flow {
     size_t room, chunk, depth;
 };
 
-/* The shape of `pipeline`, which other rows take for what goes through the windows. */
-tutti_flow_shape tutti_pipeline_shape;
-/* The same in rows of two, or not. */
-void tutti_pipeline_shape_in(const struct tutti_team *team, const struct tutti_call *call, size_t elements, int rows,
-                             struct tutti_flow *flow);
+/* The shapes of `pipeline` and `chain`, which other rows take for what goes through the windows. */
+tutti_flow_shape tutti_pipeline_shape, tutti_chain_shape;
 /* 1 if flow kernels can run on this team: one rank a GPU. */
 int tutti_flow_can(const struct tutti_team *team);
-/* `can` of rows that ask for nothing else. */
+/* `can` of rows that ask for nothing else, and of rows that need lines too. */
 int tutti_flow_row_can(const struct tutti_team *team, const struct tutti_call *call);
+int tutti_flow_lines_can(const struct tutti_team *team, const struct tutti_call *call);
 /* 1 if leaders can take part in them for the ranks of their GPUs: several GPUs, one of them with two ranks or more,
  * none with more than TUTTI_MAX_GPUS. */
 int tutti_flow_leaders_can(const struct tutti_team *team);

@@ -29,8 +29,8 @@ static int chain_can(const struct tutti_team *team, const struct tutti_call *cal
     return tutti_flow_can(team) && team->size > 1 && (team->size == 2 || !half); /* rounded once, not at every rank */
 }
 
-static void chain_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
-                        struct tutti_flow *flow)
+void tutti_chain_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
+                       struct tutti_flow *flow)
 {
     const size_t size = tutti_type_size(call->type);
     const size_t quarter = tutti_channel_region(team, TUTTI_REGION_CHUNKS).stride;
@@ -53,5 +53,5 @@ const struct tutti_algorithm tutti_reduce_chain = {
     .kernels = TUTTI_LAUNCHES(CHAIN),
     .waits_for_peers = 1,
     .can = chain_can,
-    .flow = chain_shape,
+    .flow = tutti_chain_shape,
 };

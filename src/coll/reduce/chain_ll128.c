@@ -16,7 +16,7 @@ enum {
 
 static int chain_ll128_can(const struct tutti_team *team, const struct tutti_call *call)
 {
-    return team->lines && tutti_reduce_chain.can(team, call);
+    return tutti_flow_lines_can(team, call) && tutti_reduce_chain.can(team, call);
 }
 
 static void chain_ll128_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,

@@ -10,12 +10,6 @@ enum {
     WARPS_MOST = 8
 }; /* small blocks: many multiprocessors pack and unpack at once */
 
-static int ll_can(const struct tutti_team *team, const struct tutti_call *call)
-{
-    (void)call;
-    return tutti_flow_can(team);
-}
-
 static void ll_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
                      struct tutti_flow *flow)
 {
@@ -46,7 +40,7 @@ const struct tutti_algorithm tutti_reduce_ll = {
     .collectives = TUTTI_ON_REDUCTIONS | TUTTI_ON(BARRIER),
     .kernels = TUTTI_LAUNCHES(LL) | TUTTI_LAUNCHES(LINGER),
     .waits_for_peers = 1,
-    .can = ll_can,
+    .can = tutti_flow_row_can,
     .flow = ll_shape,
     .lingers = 1,
 };

@@ -5,12 +5,6 @@
 
 enum { LINE = 128, GROUP = 4, BLOCKS_MOST = 132 };
 
-static int ll128_can(const struct tutti_team *team, const struct tutti_call *call)
-{
-    (void)call;
-    return tutti_flow_can(team) && team->lines;
-}
-
 static void ll128_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
                         struct tutti_flow *flow)
 {
@@ -33,7 +27,7 @@ const struct tutti_algorithm tutti_reduce_ll128 = {
     .collectives = TUTTI_ON_REDUCTIONS | TUTTI_ON(BARRIER),
     .kernels = TUTTI_LAUNCHES(LL128) | TUTTI_LAUNCHES(LINGER),
     .waits_for_peers = 1,
-    .can = ll128_can,
+    .can = tutti_flow_lines_can,
     .flow = ll128_shape,
     .lingers = 1,
 };

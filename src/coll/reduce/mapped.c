@@ -1,20 +1,34 @@
-/* mapped: every GPU loads its slice from all ranks' mapped contributions and stores what it has combined into mapped
- * results; any size in one launch. Through the windows, as in `pipeline`, if some buffer is not mapped. */
+/* Rows of one kernel each that reaches the ranks' buffers in place. Where some buffer is not mapped, the data of a
+ * launch go through the windows as in `pipeline`; in `mapped_deep` those of a reduction to one of two ranks as in
+ * `chain`. */
 #include "coll/launch/flow.h"
 
-static void mapped_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
-                         struct tutti_flow *flow)
+static void mapped_deep_windows(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
+                                struct tutti_flow *flow)
 {
-    tutti_pipeline_shape(team, call, elements, flow);
-    flow->kernel = flow->leads = TUTTI_KERNEL_MAPPED;
+    const int chains = call->collective == TUTTI_COLLECTIVE_REDUCE && team->size == 2; /* as kernels/mapped.inc */
+    (chains ? tutti_chain_shape : tutti_pipeline_shape)(team, call, elements, flow);
 }
 
-const struct tutti_algorithm tutti_reduce_mapped = {
-    .name = "mapped",
-    .collectives = TUTTI_ON(ALLREDUCE) | TUTTI_ON(REDUCE) | TUTTI_ON_REDUCE_SCATTERS,
-    .kernels = TUTTI_LAUNCHES(MAPPED),
-    .waits_for_peers = 1,
-    .can = tutti_flow_row_can,
-    .flow = mapped_shape,
-    .places = 1,
-};
+/* The row `what` with the kernel `id` on the collectives `on`; windows: the shape of what goes through the windows. */
+#define TUTTI_MAPPED_ROW(what, id, on, windows)                                                                        \
+    static void what##_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,            \
+                             struct tutti_flow *flow)                                                                  \
+    {                                                                                                                  \
+        windows(team, call, elements, flow);                                                                           \
+        flow->kernel = TUTTI_KERNEL_##id;                                                                              \
+    }                                                                                                                  \
+    const struct tutti_algorithm tutti_reduce_##what = {                                                               \
+        .name = #what,                                                                                                 \
+        .collectives = (on),                                                                                           \
+        .kernels = TUTTI_LAUNCHES(id),                                                                                 \
+        .waits_for_peers = 1,                                                                                          \
+        .can = tutti_flow_row_can,                                                                                     \
+        .flow = what##_shape,                                                                                          \
+        .places = 1,                                                                                                   \
+    };
+
+enum { MAPPED_ON = TUTTI_ON(ALLREDUCE) | TUTTI_ON(REDUCE) | TUTTI_ON_REDUCE_SCATTERS };
+TUTTI_MAPPED_ROW(pipeline_direct, PIPELINE_DIRECT, TUTTI_ON(ALLREDUCE), tutti_pipeline_shape)
+TUTTI_MAPPED_ROW(mapped, MAPPED, MAPPED_ON, tutti_pipeline_shape)
+TUTTI_MAPPED_ROW(mapped_deep, MAPPED_DEEP, MAPPED_ON, mapped_deep_windows)

@@ -1,13 +1,7 @@
 /* oneshot: every GPU pushes its contributions into all windows and reduces for itself. One launch a piece. */
-#include "coll/algorithm.h"
+#include "coll/launch/flow.h"
 #include "core/status.h"
 #include "core/types.h"
-
-static int oneshot_can(const struct tutti_team *team, const struct tutti_call *call)
-{
-    (void)call;
-    return team->gpus == team->size;
-}
 
 int tutti_oneshot_locals(struct tutti_team *team, const struct tutti_locals *locals, size_t count, int type, int op)
 {
@@ -44,6 +38,6 @@ const struct tutti_algorithm tutti_reduce_oneshot = {
     .collectives = TUTTI_ON(ALLREDUCE),
     .kernels = TUTTI_LAUNCHES(ONESHOT),
     .waits_for_peers = 1,
-    .can = oneshot_can,
+    .can = tutti_flow_row_can,
     .run = oneshot_run,
 };

@@ -15,8 +15,8 @@ enum {
     CHUNK_SMALL = 32 << 10
 };
 
-void tutti_pipeline_shape_in(const struct tutti_team *team, const struct tutti_call *call, size_t elements, int rows,
-                             struct tutti_flow *flow)
+void tutti_pipeline_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
+                          struct tutti_flow *flow)
 {
     size_t size = tutti_type_size(call->type), gpus = (size_t)team->gpus, grain = 256 / size;
     const int segments = tutti_flow_segments(call);
@@ -30,7 +30,7 @@ void tutti_pipeline_shape_in(const struct tutti_team *team, const struct tutti_c
     flow->slice = (slice + grain - 1) / grain * grain;
     flow->depth = DEPTH;
     size_t slots = (size_t)team->size > gpus ? (size_t)team->size + gpus : 2 * (gpus > 1 ? gpus - 1 : 1);
-    if (rows) {
+    if (segments || team->gpus > 2) { /* an allreduce of two GPUs is a little slower in rows */
         tutti_flow_rows(team, flow->slice * size, CHUNK_LEAST, BLOCKS_MOST, set / slots, flow);
     } else {
         flow->blocks = tutti_flow_blocks(team, flow->slice * size, CHUNK_LEAST, BLOCKS_MOST);
@@ -52,13 +52,6 @@ void tutti_pipeline_shape_in(const struct tutti_team *team, const struct tutti_c
     size_t rounds = part > most ? (part + most - 1) / most : 1;
     size_t chunk = (part + rounds - 1) / rounds;
     flow->chunk = (chunk + 255) / 256 * 256 / size;
-}
-
-void tutti_pipeline_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
-                          struct tutti_flow *flow)
-{
-    /* An allreduce of two GPUs is a little slower in rows. */
-    tutti_pipeline_shape_in(team, call, elements, tutti_flow_segments(call) || team->gpus > 2, flow);
 }
 
 static tutti_flow_shape *const pipeline_shape = tutti_pipeline_shape;

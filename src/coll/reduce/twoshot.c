@@ -1,13 +1,7 @@
 /* twoshot: every GPU reduces a slice, which the others push into its window, and pushes the result into all windows. */
-#include "coll/algorithm.h"
+#include "coll/launch/flow.h"
 #include "core/status.h"
 #include "core/types.h"
-
-static int twoshot_can(const struct tutti_team *team, const struct tutti_call *call)
-{
-    (void)call;
-    return team->gpus == team->size;
-}
 
 int tutti_twoshot_locals(struct tutti_team *team, const struct tutti_locals *locals, size_t count, int type, int op)
 {
@@ -47,6 +41,6 @@ const struct tutti_algorithm tutti_reduce_twoshot = {
     .collectives = TUTTI_ON(ALLREDUCE),
     .kernels = TUTTI_LAUNCHES(TWOSHOT),
     .waits_for_peers = 1,
-    .can = twoshot_can,
+    .can = tutti_flow_row_can,
     .run = twoshot_run,
 };

@@ -4,12 +4,6 @@
 
 enum { LINE = 128, GROUP = 4, BLOCKS_FEW = 70, BLOCKS_MOST = 132 };
 
-static int twoshot_ll128_can(const struct tutti_team *team, const struct tutti_call *call)
-{
-    (void)call;
-    return tutti_flow_can(team) && team->lines;
-}
-
 static void twoshot_ll128_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
                                 struct tutti_flow *flow)
 {
@@ -35,6 +29,6 @@ const struct tutti_algorithm tutti_reduce_twoshot_ll128 = {
     .collectives = TUTTI_ON(ALLREDUCE) | TUTTI_ON(REDUCE),
     .kernels = TUTTI_LAUNCHES(TWOSHOT_LL128),
     .waits_for_peers = 1,
-    .can = twoshot_ll128_can,
+    .can = tutti_flow_lines_can,
     .flow = twoshot_ll128_shape,
 };

@@ -35,6 +35,12 @@ programs(messages-fresh ${messages},fresh 21 30)
 programs(blocking ${moved},${reduced},${around},dup,split,blocking 52 30)
 programs(moved ${moved},${around},dup,split,icoll,blocking 52 30)
 programs(reduced ${reduced},${around},icoll 52 30)
+# Kernels that reach buffers of all ranks, in memory that is freed and allocated again between calls; by default from sizes on
+# that no program here has.
+programs(reduced-mapped ${reduced},${around},fresh,dup,split,icoll,blocking 26 30
+         "TUTTI_RULES=allreduce: *@mapped reduce: *@mapped reduce_scatter: *@mapped")
+programs(reduced-deep ${reduced},${around},fresh,dup,split,icoll,blocking 26 30
+         "TUTTI_RULES=allreduce: *@pipeline_direct reduce: *@mapped_deep reduce_scatter: *@mapped_deep")
 
 # Collectives that move data, by each of their rows.
 set(by "0-100@ll 0-4k@ll128 *@pipeline *@fetch")

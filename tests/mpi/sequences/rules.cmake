@@ -6,6 +6,9 @@ string(CONCAT sequence_rules_chains
 string(CONCAT sequence_rules_direct
        "allreduce: *@mapped reduce: *@mapped reduce_scatter: *@mapped "
        "bcast: 0-64k@direct *@split_direct *@direct gather: *@direct scatter: *@direct allgather: *@direct alltoall: *@direct")
+string(CONCAT sequence_rules_deep
+       "allreduce: *@pipeline_direct reduce: *@mapped_deep reduce_scatter: *@mapped_deep "
+       "bcast: *@direct gather: *@direct scatter: *@direct allgather: *@direct alltoall: *@direct")
 string(CONCAT sequence_rules_engines
        "allreduce: *@pipeline reduce: *@engines reduce_scatter: *@engines "
        "bcast: *@engines gather: *@engines scatter: *@engines allgather: *@engines alltoall: *@engines")

@@ -106,6 +106,9 @@ struct seq_piece {
     int rank;
     size_t begin, elements;
 };
+/* Communicators with a stream: TUTTI_TEST_STREAMS, or SEQ_STREAMS. Buffers are mapped by peers where there is one at
+ * most. */
+int seq_streams(void);
 /* 1 for kinds that move data. */
 int seq_moves(enum seq_kind kind);
 /* The rest of such a call, from its total and its counts. */

@@ -251,7 +251,7 @@ static void draw_single(struct drawing *d)
         d->slot = (int)dice(d, SEQ_SLOTS);
     enum seq_form form = SEQ_BLOCKING;
     unsigned how = dice(d, 8);
-    if (d->slot < SEQ_STREAMS && how >= (d->forms == 0 ? 0 : d->forms == 1 ? 2u : 4u))
+    if (d->slot < seq_streams() && how >= (d->forms == 0 ? 0 : d->forms == 1 ? 2u : 4u))
         form = SEQ_ENQUEUED;
     else if (how % 2)
         form = SEQ_STARTED;
@@ -261,7 +261,7 @@ static void draw_single(struct drawing *d)
 /* Returns how many launches of a new group are to come. */
 static int draw_group(struct drawing *d, int calls)
 {
-    int times = 1 + (int)dice(d, SEQ_TIMES), slot = (int)dice(d, SEQ_STREAMS);
+    int times = 1 + (int)dice(d, SEQ_TIMES), slot = (int)dice(d, (unsigned)seq_streams());
     struct seq_group *group = &d->seq->group[d->seq->groups];
     if (d->seq->groups == SEQ_GROUPS || d->renewed[slot])
         return 0;
@@ -311,7 +311,7 @@ void seq_draw(struct seq *seq, uint64_t number, uint64_t round, size_t most)
             add(&d, SEQ_LAUNCH, seq->group[seq->groups - 1].slot, seq->groups - 1, 0);
             launches--;
         } else if (how == 0) {
-            add(&d, SEQ_SYNC, (int)dice(&d, SEQ_STREAMS), 0, 0);
+            add(&d, SEQ_SYNC, (int)dice(&d, (unsigned)seq_streams()), 0, 0);
         } else if (how == 1) {
             draw_renew(&d);
         } else if (how < 6 && launches == 0) {

@@ -143,7 +143,7 @@ static void make(int number)
 /* Now and then, on the slow rank more often: this rank waits, or its stream has something else to do. */
 static void delay(int s)
 {
-    void *stream = s < SEQ_STREAMS ? seq_slots[s].stream : NULL;
+    void *stream = s < seq_streams() ? seq_slots[s].stream : NULL;
     if (seq_dice(&own, 16) >= (now->slow == kit_rank ? 8u : 1u))
         return;
     unsigned how = seq_dice(&own, 4);
@@ -347,7 +347,7 @@ int seq_run(const struct seq *seq, uint64_t dice)
     stage = " (completing all)";
     complete(-1);
     stage = " (waiting for streams)";
-    for (int s = 0; s < SEQ_STREAMS; s++)
+    for (int s = 0; s < seq_streams(); s++)
         fine(tutti_stream_sync(seq_slots[s].stream), -1);
     stage = ", all done";
     snprintf(where, sizeof where, "sequence %llu", (unsigned long long)seq->number);

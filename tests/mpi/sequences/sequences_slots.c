@@ -26,6 +26,12 @@ static void first_calls(MPI_Comm comm)
     FINE(MPI_Wait(&request, MPI_STATUS_IGNORE));
 }
 
+int seq_streams(void)
+{
+    const long streams = check_setting("TUTTI_TEST_STREAMS", SEQ_STREAMS);
+    return streams > 0 && streams < SEQ_STREAMS ? (int)streams : SEQ_STREAMS;
+}
+
 void seq_slots_open(void)
 {
     void *device = NULL;
@@ -33,7 +39,7 @@ void seq_slots_open(void)
     memory = device;
     for (int s = 0; s < SEQ_SLOTS; s++) {
         seq_slots[s] = (struct seq_slot){.rank = -1, .comm = MPI_COMM_NULL};
-        if (s < SEQ_STREAMS) {
+        if (s < seq_streams()) {
             FINE(tutti_stream_create(&seq_slots[s].stream));
             FINE(queue_name_stream(NULL, seq_slots[s].stream, &seq_slots[s].mpix));
         }
@@ -63,7 +69,7 @@ void seq_slot_renew(int s, uint64_t id)
     FINE(MPI_Comm_split(MPI_COMM_WORLD, slot->rank < 0 ? MPI_UNDEFINED : 0, slot->rank, &split));
     if (slot->rank < 0)
         return;
-    if (s < SEQ_STREAMS) {
+    if (s < seq_streams()) {
         FINE(MPIX_Stream_comm_create(split, slot->mpix, &slot->comm));
         FINE(MPI_Comm_free(&split));
     } else {
@@ -77,7 +83,7 @@ void seq_slots_close(void)
 {
     for (int s = 0; s < SEQ_WORLD; s++) {
         let_go(&seq_slots[s]);
-        if (s < SEQ_STREAMS) {
+        if (s < seq_streams()) {
             FINE(MPIX_Stream_free(&seq_slots[s].mpix));
             FINE(tutti_stream_destroy(seq_slots[s].stream));
         }

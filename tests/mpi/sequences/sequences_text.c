@@ -43,7 +43,7 @@ void seq_text(const struct seq *seq, char *text, size_t size)
     char *end = text + size;
     for (int slot = 0; slot < SEQ_SLOTS; slot++) {
         struct seq_shape shape = seq_shape_of(slot, seq->id[slot]);
-        say(&text, end, "  communicator %d%s: ranks", slot, slot < SEQ_STREAMS ? ", with a stream" : "");
+        say(&text, end, "  communicator %d%s: ranks", slot, slot < seq_streams() ? ", with a stream" : "");
         for (int q = 0; q < shape.size; q++)
             say(&text, end, " %d", shape.members[q]);
         say(&text, end, "\n");

@@ -30,7 +30,12 @@ sequences(default default 0 375 50 128k ${sequence_equal})
 sequences(default-blocks default 10000 150 50 128k ${sequence_unequal} TUTTI_HOST_BLOCKS=24)
 sequences(chains chains 20000 225 50 128k ${sequence_equal} TUTTI_HOST_BLOCKS=24)
 sequences(chains-unequal chains 30000 75 50 512k ${sequence_unequal} TUTTI_HOST_BLOCKS=24)
+# Kernels that reach buffers of all ranks: with one stream, since ranks map no buffers while several communicators have one;
+# with more, nearly all data go through the windows.
 sequences(direct direct 100000 150 50 128k ${sequence_equal} TUTTI_HOST_BLOCKS=24)
+sequences(direct-mapped direct 110000 75 50 128k ${sequence_equal} TUTTI_HOST_BLOCKS=24 TUTTI_TEST_STREAMS=1)
+sequences(deep deep 150000 75 50 128k ${sequence_equal} TUTTI_HOST_BLOCKS=24)
+sequences(deep-mapped deep 160000 150 50 512k ${sequence_unequal} TUTTI_HOST_BLOCKS=7 TUTTI_TEST_STREAMS=1)
 sequences(engines engines 120000 150 50 512k ${sequence_equal} TUTTI_HOST_BLOCKS=24)
 sequences(engines-few engines 130000 75 50 128k ${sequence_unequal} TUTTI_HOST_BLOCKS=7)
 # As many hardware queues as streams, and a driver that lets new streams wait for what runs; eight queues, which streams share.
@@ -45,7 +50,7 @@ sequences(large mixed 90000 4 3 64m TUTTI_HOST_BLOCKS=24)
 
 if(TARGET mpi-sequences.openmpi)
   set(many "")
-  foreach(rules default chains direct engines lines halves steps)
+  foreach(rules default chains direct deep engines lines halves steps)
     list(APPEND many COMMAND ${TUTTI_MPI_openmpi_RUN} -n 3 env LD_PRELOAD=${TUTTI_PRELOAD} ${TUTTI_TEST_ENV}
          ${sequence_unequal} TUTTI_HOST_BLOCKS=24 TUTTI_TEST_SEED=clock "TUTTI_RULES=${sequence_rules_${rules}}"
          $<TARGET_FILE:mpi-sequences.openmpi> 20000 256k)
