@@ -1,6 +1,7 @@
-/* Messages like the one before: as long, to the same peer, from the same allocation, as in windows of messages. The
- * protocol that was chosen for the one before, by which the receiver reads the mapped allocation, is taken without
- * asking the rules and the account again, if the peer still keeps the allocation mapped. */
+/* Messages like the one before: as long, from the same allocation, as in windows of messages. The protocol that was
+ * chosen for the one before, by which the receiver reads the mapped allocation, is taken without asking the rules and
+ * the account again, if the peer keeps the allocation mapped. The lease of the peer answers that, so one that was never
+ * chosen for is no case of its own. */
 #include "p2p/again.h"
 
 #include "core/trace.h"
@@ -9,13 +10,13 @@
 
 enum { PEERS = 4 };
 
-/* Of the thread, by peer: the last message by a protocol that repeats, from an allocation that the peer keeps mapped.
- */
+/* Of the thread: the last message by a protocol that repeats, from an allocation that its peer keeps mapped. Peers that
+ * get messages of different lengths have places of their own, as far as there are places. */
 static _Thread_local struct like {
     const struct tutti_endpoint *endpoint; /* NULL: none */
     const struct tutti_protocol_row *row;
     uint64_t bytes, allocation;
-    int peer, gpu, rules;
+    int rules;
 } last[PEERS];
 
 void tutti_p2p_again_learn(const struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send, int peer,
@@ -29,15 +30,13 @@ void tutti_p2p_again_learn(const struct tutti_p2p_worker *worker, const struct t
                           .row = row,
                           .bytes = send->bytes,
                           .allocation = send->allocation,
-                          .peer = peer,
-                          .gpu = send->gpu,
                           .rules = tutti_rules_in_force()};
 }
 
 int tutti_p2p_is_like(const struct tutti_p2p_worker *worker, int peer, uint64_t bytes, uint64_t allocation)
 {
     const struct like *const like = &last[peer % PEERS];
-    return like->endpoint == worker->endpoint && like->endpoint && like->peer == peer && like->bytes == bytes &&
+    return like->endpoint == worker->endpoint && like->endpoint && like->bytes == bytes &&
            like->allocation == allocation && like->rules == tutti_rules_in_force();
 }
 
@@ -45,7 +44,7 @@ const struct tutti_protocol_row *tutti_p2p_again(struct tutti_p2p_worker *worker
                                                  int tag, int short_rts)
 {
     const struct like *const like = &last[peer % PEERS];
-    if (send->now || like->gpu != send->gpu || (send->verdict.single && tutti_direct_may_wait_for_turn(send->bytes)))
+    if (send->now || (send->verdict.single && tutti_direct_may_wait_for_turn(send->bytes)))
         return NULL;
     struct tutti_rndv *const rndv = tutti_endpoint_rndv_like(worker->endpoint, peer, send->gpu, send->allocation,
                                                              send->lowest, send->bytes, short_rts);
@@ -53,10 +52,7 @@ const struct tutti_protocol_row *tutti_p2p_again(struct tutti_p2p_worker *worker
         return NULL;
     rndv->tag = tag;
     rndv->bytes = send->bytes;
-    rndv->count = (uint64_t)send->elements.count;
-    rndv->lowest = send->lowest - (const char *)send->elements.buffer;
     send->rndv = rndv;
-    send->shown = TUTTI_SHOWN_KNOWN;
     TUTTI_RNDV_SET(rndv->ended, 0);
     TUTTI_RNDV_SET(rndv->posted, tutti_trace_stamp());
     tutti_rndv_move(rndv, TUTTI_RNDV_FREE, TUTTI_RNDV_GET);

@@ -108,8 +108,9 @@ enum { TUTTI_ENDPOINT_SHORT_BYTES = 2 << 10 };
  * in use. The caller owns it until tutti_endpoint_send_release(); it is freed when it is DONE as well. */
 struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer, int gpu);
 /* The same for a message of so many bytes from `pointer`, in the allocation of this id, whose name the rendezvous has
- * shown before, and which the peer keeps mapped: the rendezvous has a lease, and describes the place. short_rts: its
- * RTS will be short. All under one lock. NULL: some of it does not hold, and nothing has changed. */
+ * shown before, and which the peer keeps mapped (this rank maps nothing of its own): the rendezvous has a lease, and
+ * describes the place of one run of bytes. short_rts: its RTS will be short. All under one lock. NULL: some of it does
+ * not hold, and nothing has changed. */
 struct tutti_rndv *tutti_endpoint_rndv_like(struct tutti_endpoint *endpoint, int peer, int gpu, uint64_t id,
                                             const void *pointer, uint64_t bytes, int short_rts);
 int tutti_endpoint_number(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);

@@ -12,11 +12,14 @@
 #include "mpi/real/self.h"
 #include "mpi/request/request.h"
 
+enum { EAGER_MOST = 1024 }; /* bytes: MPIs have mostly sent so many when their call returns */
+
 struct persistent_send {
     struct tutti_message message;
     struct tutti_stage stage;        /* for starts without a rendezvous */
     struct tutti_send_request *sent; /* under way */
     int tag, held;                   /* held: message.type is, as the program may free it before a start */
+    int handed;                      /* 1: the MPI's request is started too, and completes with the send */
 };
 
 static struct persistent_send *persistent_of(const struct tutti_request *entry)
@@ -84,15 +87,38 @@ static int persistent_start(struct tutti_request *entry, MPI_Request *request)
     tutti_early_end(&early);
     if (!sent)
         return code;
+    (void)request; /* it is started when the MPI is to complete it */
+    send->handed = 0;
+    sent->tag = send->tag;
+    sent->borrowed = sent->claimed = 1;
+    send->sent = sent;
+    if (sent->core.rndv || send->stage.bytes > EAGER_MOST || !tutti_send_is_over(sent))
+        tutti_send_list(sent);
+    return code;
+}
+
+static void persistent_claim(struct tutti_request *const entries[], int n)
+{
+    for (int i = 0; i < n; i++)
+        entries[i]->claimed = persistent_of(entries[i])->sent && !persistent_of(entries[i])->handed;
+}
+
+static int persistent_claimed_done(const struct tutti_request *entry)
+{
+    return tutti_send_has_left(persistent_of(entry)->sent);
+}
+
+static void persistent_unclaim(struct tutti_request *entry)
+{
+    struct persistent_send *send = persistent_of(entry);
+    if (!send->sent || send->handed)
+        return;
+    send->handed = 1;
     {
         TUTTI_INSIDE();
-        code = tutti_next.MPI_Start(request);
+        tutti_next.MPI_Start(&entry->handle); /* of a receive of nothing: it gives no error, and no other handle */
     }
-    sent->tag = send->tag; /* completes when it has left */
-    sent->borrowed = 1;
-    send->sent = sent;
-    tutti_send_list(sent);
-    return code;
+    tutti_send_unclaim(send->sent);
 }
 
 /* Cannot be cancelled any more: it completes as sent. */
@@ -135,9 +161,20 @@ static const struct tutti_request_kind kind = {.name = "persistent send to a ran
                                                .start = persistent_start,
                                                .comm = persistent_send_comm_at,
                                                .cancel = persistent_cancel,
+                                               .claim = persistent_claim,
+                                               .unclaim = persistent_unclaim,
+                                               .begins_claimed = 1,
+                                               .claimed_done = persistent_claimed_done,
                                                .deliver = persistent_deliver,
                                                .settle = persistent_settle,
                                                .close = persistent_close};
+
+int tutti_persistent_send_is_fine(const struct tutti_message *message, const MPI_Request *request)
+{
+    return tutti_endpoint && request && message->mode != TUTTI_SEND_BUFFERED && message->count > 0 &&
+           tutti_type_find(message->type) && tutti_self_tag_is_fine(message->tag) &&
+           tutti_endpoints_peer(message->comm, message->dest) >= 0;
+}
 
 int tutti_persistent_send_new(const struct tutti_message *message, struct tutti_stage *stage, MPI_Request *request,
                               int *code)

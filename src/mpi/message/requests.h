@@ -51,6 +51,8 @@ void tutti_pipelined_abandon(MPI_Request request, MPI_Comm comm, struct tutti_fa
  * *request and *code; takes over `stage`, which each start must fill. 0: the MPI makes the request. */
 int tutti_persistent_send_new(const struct tutti_message *message, struct tutti_stage *stage, MPI_Request *request,
                               int *code);
+/* 1 if its arguments are known to be right, so that the MPI need not be asked before that. */
+int tutti_persistent_send_is_fine(const struct tutti_message *message, const MPI_Request *request);
 
 extern int tutti_lacks_sendrecv; /* 1: the MPI lacks MPI_Isendrecv */
 

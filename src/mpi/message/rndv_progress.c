@@ -43,7 +43,7 @@ void tutti_send_destroy(struct tutti_send_request *sent)
 {
     if (sent->given_up)
         tutti_self_end(0, &sent->request);
-    if (sent->claimed)
+    if (sent->claimed && !sent->borrowed)
         tutti_self_keep(sent->tag, sent->request);
     else if (sent->tag >= 0 && !sent->borrowed)
         tutti_self_release(sent->tag);
@@ -96,6 +96,15 @@ static int handle_complete(MPI_Request *request)
     if (*request != tutti_handles.no_request && tutti_next.MPI_Test(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
         flag = 1;
     return flag;
+}
+
+int tutti_send_is_over(struct tutti_send_request *sent)
+{
+    TUTTI_INSIDE();
+    if (!handle_complete(&sent->rts))
+        return 0;
+    atomic_store_explicit(&sent->state, TUTTI_SEND_OUT, memory_order_release);
+    return 1;
 }
 
 /* Whether the RTS is sent. A test of one that is not polls the MPI's networks: behind one such RTS (*open) those are

@@ -42,6 +42,8 @@ struct tutti_send_request *tutti_send_begin(const struct tutti_message *message,
                                             int blocking, int *code);
 /* rndv_progress.c: polls it from now on, until the program does not use it any more either. */
 void tutti_send_list(struct tutti_send_request *sent);
+/* Of a staged message that is not listed: 1 if the MPI has sent it, so that there is nothing to be polled. */
+int tutti_send_is_over(struct tutti_send_request *sent);
 /* No thread polls the sends in between. */
 void tutti_sends_lock(void);
 void tutti_sends_unlock(void);

@@ -162,5 +162,20 @@ static int is_not_the_mpis(const struct tutti_message *message, struct tutti_sta
     return 1;
 }
 
+/* The same where the MPI need not be asked whether the arguments are right. */
+static int is_made_alone(const struct tutti_message *message, const struct tutti_there *there, MPI_Request *request,
+                         int *code)
+{
+    struct tutti_stage stage;
+    if (!tutti_persistent_send_is_fine(message, request) ||
+        tutti_stage_open_at(&stage, message->buffer, message->count, message->type,
+                            TUTTI_STAGE_IN | TUTTI_STAGE_PACKED | TUTTI_STAGE_LATER, there) != TUTTI_OK)
+        return 0;
+    if (tutti_persistent_send_new(message, &stage, request, code))
+        return 1;
+    tutti_stage_close(&stage);
+    return 0;
+}
+
 #define WIDTHS_OF "mpi/message/start.inc"
 #include "mpi/real/widths.inc"

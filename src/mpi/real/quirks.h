@@ -92,8 +92,9 @@ struct tutti_quirks {
      * sent as the pair's two elements is cut between them: MPICH 4.0, not 4.1. */
     int keeps_pairs;
 
-    /* A receive from another rank than MPI_PROC_NULL has a handle of its own, even if it is complete at once: Open MPI
-     * (whose sends may share one). So whether it is complete need not be asked, which polls all networks. */
+    /* A receive from another rank than MPI_PROC_NULL has a handle of its own, even if it is complete at once: Open MPI,
+     * MPICH, Intel MPI (whose sends may share one). So whether it is complete need not be asked, which polls all
+     * networks. */
     int irecv_is_own;
 
     /* ---- collectives ---- */

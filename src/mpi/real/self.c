@@ -44,6 +44,11 @@ int tutti_self_last_tag(void)
     return code == MPI_SUCCESS && flag && *most > LEAST_TAGS ? *most : LEAST_TAGS;
 }
 
+int tutti_self_tag_is_fine(int tag)
+{
+    return atomic_load_explicit(&made, memory_order_acquire) && tag >= 0 && tag <= last_tag;
+}
+
 /* The lock is held. 0: it cannot be made. */
 static int make_self(void)
 {

@@ -9,6 +9,8 @@
 void tutti_self_open(void);
 /* Local: the highest tag of this MPI. */
 int tutti_self_last_tag(void);
+/* Local: 1 if messages may have the tag; 0 also while that is not known. Cheap. */
+int tutti_self_tag_is_fine(int tag);
 /* Local. 0, or -1 if there are no more. A persistent one is started by MPI_Start. */
 int tutti_self_request(int persistent, MPI_Request *request, int *tag);
 /* Makes the MPI progress its own calls, also if messages have arrived that match no receive. Never waits. */

@@ -48,6 +48,14 @@ int tutti_request_lost(MPI_Comm comm)
     return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
 }
 
+void tutti_request_hand_over(struct tutti_request *entry)
+{
+    for (; entry; entry = entry->under) {
+        if (entry->active && entry->kind->begins_claimed)
+            entry->kind->unclaim(entry);
+    }
+}
+
 int tutti_request_put(struct tutti_request *entry)
 {
     MPI_Status status;

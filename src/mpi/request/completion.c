@@ -33,8 +33,8 @@ static inline int completion_is_noted(int n)
 
 /* ---- the requests of a call ---- */
 
-enum { FEW = 64 }; /* as windows often have: they allocate nothing */
-enum { TAKE, LEAVE };
+enum { FEW = 64 };                   /* as windows often have: they allocate nothing */
+enum { TAKE, TAKE_AND_WAIT, LEAVE }; /* AND_WAIT: for all of them, so that the call can claim some */
 
 struct list {
     int n, leave;
@@ -76,14 +76,13 @@ enum { UNWATCHED, WATCHED, NO_MEMORY };
 
 /* statuses: that the program asks for, or NULL; the real call writes `results` of them. UNWATCHED: the real call is to
  * be made as it is. NO_MEMORY: it must not be made, since what it completes could not be delivered. */
-static int list_open(struct list *list, int n, const MPI_Request *requests, MPI_Status *statuses, int results,
-                     int leave)
+static int list_open(struct list *list, int n, const MPI_Request *requests, MPI_Status *statuses, int results, int how)
 {
     int any = 0;
     if (n <= 0 || !requests)
         return UNWATCHED;
     list->n = n;
-    list->leave = leave;
+    list->leave = how == LEAVE;
     list->entry = n <= FEW ? list->few : malloc((size_t)n * sizeof *list->entry);
     list->given = list->status = statuses;
     if (!statuses)
@@ -92,12 +91,14 @@ static int list_open(struct list *list, int n, const MPI_Request *requests, MPI_
         free_lists(list);
         return any_watched(requests, n) ? NO_MEMORY : UNWATCHED;
     }
-    if (!leave)
+    if (!list->leave)
         any = tutti_requests_take(requests, n, list->entry) > 0;
-    for (int i = 0; leave && i < n; i++) {
+    for (int i = 0; list->leave && i < n; i++) {
         list->entry[i] = tutti_request_visit(requests[i]);
         any |= list->entry[i] != NULL;
     }
+    for (int i = 0; any && how != TAKE_AND_WAIT && i < n; i++)
+        tutti_request_hand_over(list->entry[i]);
     list->mine = (struct tutti_call_requests){n, list->entry, requests};
     if (!any)
         free_lists(list);
@@ -189,7 +190,7 @@ int tutti_completion_wait(MPI_Request *request, MPI_Status *status)
         return completion_is_noted(1) && request ? tutti_unwatched_wait(request, status)
                                                  : tutti_next.MPI_Wait(request, status);
     TUTTI_INSIDE();
-    if (list_open(&list, 1, request, one_of(status), 1, TAKE) == UNWATCHED)
+    if (list_open(&list, 1, request, one_of(status), 1, TAKE_AND_WAIT) == UNWATCHED)
         return code_swept(tutti_progressing_wait(&tutti_no_call_requests, request, status));
     int code = tutti_progressing_wait(&list.mine, request, list.status);
     return list_close(&list, completion_settle(&list, 0, code, 0, *request, list.status));
@@ -224,7 +225,8 @@ int tutti_completion_waitall(int count, MPI_Request array_of_requests[], MPI_Sta
         return completion_is_noted(count) ? tutti_unwatched_waitall(count, array_of_requests, array_of_statuses)
                                           : tutti_next.MPI_Waitall(count, array_of_requests, array_of_statuses);
     TUTTI_INSIDE();
-    const int found = list_open(&list, count, array_of_requests, completion_all_of(array_of_statuses), count, TAKE);
+    const int found =
+        list_open(&list, count, array_of_requests, completion_all_of(array_of_statuses), count, TAKE_AND_WAIT);
     if (found == NO_MEMORY)
         return completion_no_memory(count);
     if (found == UNWATCHED)

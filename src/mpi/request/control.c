@@ -104,6 +104,7 @@ int tutti_door_MPI_Request_free(MPI_Request *request)
         code = tutti_next.MPI_Request_free(request);
         tutti_request_destroy(entry);
     } else {
+        tutti_request_hand_over(entry);
         tutti_request_orphan(entry);
         *request = tutti_handles.no_request;
         tutti_requests_sweep(0);

@@ -63,6 +63,7 @@ struct tutti_request_kind {
      * operation, or in an error: the MPI completes the request. */
     void (*claim)(struct tutti_request *const entries[], int n);
     void (*unclaim)(struct tutti_request *entry);
+    int begins_claimed; /* 1: the MPI knows nothing of a start before unclaim(), which may be called again */
     /* Claimed: 1 if the operation has ended. */
     int (*claimed_done)(const struct tutti_request *entry);
     /* Delivers the data of a request that has completed with this status, and may correct the status. Called again if
@@ -164,6 +165,8 @@ static inline int tutti_request_begun(struct tutti_request *entry, MPI_Request r
 /* There was no memory for the entry of an active request: reports it. The memory that its call uses must live until it
  * completes, so that memory is leaked rather than reused too early. An MPI code. */
 int tutti_request_lost(MPI_Comm comm);
+/* Before a call that lets the MPI complete the request, or look at it: unclaims what began claimed. */
+void tutti_request_hand_over(struct tutti_request *entry);
 /* 1 if the request outlives its completion. */
 int tutti_request_lives(const struct tutti_request *entry);
 /* Completed with this status, or failed with this code. An MPI code. */

@@ -44,6 +44,8 @@ static void claim_all(const struct tutti_call_requests *mine)
         const int k = claims_together(mine->entries + i, mine->n - i);
         if (k > 0)
             mine->entries[i]->kind->claim(mine->entries + i, k);
+        else
+            tutti_request_hand_over(mine->entries[i]);
         i += k > 0 ? k : 1;
     }
 }
@@ -60,8 +62,8 @@ static int claimed_lacks(const struct tutti_call_requests *mine, MPI_Request req
     return 0;
 }
 
-/* Those that the program still has are completed by the MPI. */
-static void unclaim_rest(const struct tutti_call_requests *mine, const MPI_Request requests[])
+/* Those that have not ended are completed by the MPI; of those that have, the program keeps the persistent ones. */
+static void unclaim_rest(const struct tutti_call_requests *mine, MPI_Request requests[])
 {
     for (int i = 0; mine->entries && i < mine->n; i++) {
         struct tutti_request *const entry = mine->entries[i];
@@ -70,6 +72,8 @@ static void unclaim_rest(const struct tutti_call_requests *mine, const MPI_Reque
         entry->claimed = 0;
         if (requests[i] != tutti_handles.no_request)
             entry->kind->unclaim(entry);
+        else if (entry->persistent)
+            requests[i] = entry->handle;
     }
 }
 
@@ -216,9 +220,11 @@ static int waits_wait_some(struct progressing_call *call)
 
 int tutti_progressing_wait(const struct tutti_call_requests *mine, MPI_Request *request, MPI_Status *status)
 {
+    struct progressing_call call = {
+        .mine = mine, .requests = request, .statuses = status, .test = test_one, .wait = wait_one};
     claim_all(mine);
-    const int code = progressing_run(&(struct progressing_call){
-        .mine = mine, .requests = request, .statuses = status, .test = test_one, .wait = wait_one});
+    const int is_over = mine->n == 1 && mine->entries[0] && mine->entries[0]->claimed && claimed_ended(&call);
+    const int code = is_over ? wait_one(&call) : progressing_run(&call);
     unclaim_rest(mine, request);
     return code;
 }

@@ -140,7 +140,7 @@ struct tutti_rndv *tutti_endpoint_rndv_like(struct tutti_endpoint *endpoint, int
                                             const void *pointer, uint64_t bytes, int short_rts)
 {
     const int index = tutti_endpoint_use(endpoint, gpu);
-    if (index < 0 || tutti_endpoint_is_own(endpoint, peer))
+    if (index < 0)
         return NULL;
     tutti_fiber_take(&endpoint->lock);
     const int number = rndv_take_free(endpoint);
@@ -159,7 +159,6 @@ struct tutti_rndv *tutti_endpoint_rndv_like(struct tutti_endpoint *endpoint, int
         return NULL;
     struct tutti_rndv *rndv = rndv_begin(endpoint, number, peer, index, sequence);
     rndv->short_rts = (uint32_t)short_rts;
-    endpoint->piece[number].own = pointer;
     TUTTI_RNDV_SET(rndv->share.offset, (uint64_t)(uintptr_t)pointer - rndv->share.what.base);
     tutti_endpoint_leased(endpoint, rndv, id, bytes);
     return rndv;

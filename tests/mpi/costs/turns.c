@@ -138,6 +138,8 @@ int main(int argc, char **argv)
     }
     windows(0);
     windows(1);
+    windows(0);
+    one_form(SEND, LENGTH, 1); /* as long as those of the window, from their allocation */
     kit_close(&out);
     kit_close(&in);
     return kit_end("turns");

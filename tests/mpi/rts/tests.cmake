@@ -41,3 +41,12 @@ tutti_mpi_test(mpi-stays-linger PROGRAM mpi-stays RANKS 2 ENV ${stats} TUTTI_RUL
 program(alike)
 tutti_mpi_test(mpi-alike PROGRAM mpi-alike RANKS 2 ENV ${stats} TIMEOUT 45)
 tutti_mpi_test(mpi-alike-direct PROGRAM mpi-alike RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 45)
+program(alike_ways)
+tutti_mpi_test(mpi-alike-ways PROGRAM mpi-alike_ways RANKS 2 ENV ${stats} TUTTI_LOG=debug "TUTTI_RULES=message:0-4k@direct *@engines" TIMEOUT 45)
+foreach(mpi IN LISTS TUTTI_MPI_SYSTEM) # an offer that names another allocation is packed instead
+  set_tests_properties(mpi-alike-ways.${mpi} PROPERTIES FAIL_REGULAR_EXPRESSION "names bytes beyond its allocation")
+endforeach()
+program(alike_freed)
+set(alike_freed PROGRAM mpi-alike_freed RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 60)
+tutti_mpi_test(mpi-alike-freed ${alike_freed} ARGS 4000)
+tutti_mpi_test(mpi-alike-freed-threads ${alike_freed} ARGS 1500 3)
