@@ -25,7 +25,12 @@ int main(void)
          "(\"known\"), and how");
     puts("  many messages the MPI was to carry meanwhile; \"allocations of this rank\" how many a peer was asked to "
          "map on "
-         "credit (docs/messages.md).\n");
+         "credit (docs/messages.md).");
+    puts("- \"copies of messages\", \"through pinned memory, as ranks share a GPU without MPS\": kernels would have "
+         "waited "
+         "for a turn on the GPU. A GPU for each rank, or\n  MPS (`nvidia-cuda-mps-control -d` before the program), "
+         "makes "
+         "such messages faster.\n");
     puts("At MPI_Finalize rank 0 prints one line of advice (a warning: `TUTTI_LOG=error` turns it off) if more than "
          "half of the");
     puts("job's bytes on device memory, and at least 1 MiB in all, went through host memory for reasons that the user "

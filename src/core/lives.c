@@ -15,7 +15,7 @@ void tutti_gpu_reset(int gpu)
 
 void tutti_gpu_share(int gpu)
 {
-    if (gpu >= 0 && gpu < TUTTI_LIVES_GPUS)
+    if (gpu >= 0 && gpu < TUTTI_LIVES_GPUS && !tutti_gpu_is_shared(gpu))
         atomic_fetch_or_explicit(&shared, UINT64_C(1) << gpu, memory_order_relaxed);
 }
 

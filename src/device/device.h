@@ -184,8 +184,9 @@ struct tutti_device {
          * kernels take no room from each other. */
         unsigned (*resident)(int gpu);
         /* 1 if kernels of different processes take turns on the GPU, each of which is longer than a short message
-         * takes, while copies of 32 KiB and more between it and pinned host memory do not wait for a turn. Answers from
-         * the second call on are a load. NULL: they run side by side. */
+         * takes, while copies of 32 KiB and more between it and pinned host memory do not wait for a turn, nor do
+         * shorter ones by stream.copy_in() and memory.copy_pinned(). Answers from the second call on are a load. NULL:
+         * they run side by side. */
         int (*turns)(int gpu);
     } gpu;
 
@@ -280,6 +281,9 @@ struct tutti_device {
         int (*query)(struct tutti_stream *stream); /* 1 done, 0 not yet, negative: failed */
         /* Ordered copy between any two kinds of memory; returns before it is done where the device can. */
         int (*copy)(struct tutti_stream *stream, void *to, const void *from, size_t bytes);
+        /* The same from pinned memory into memory of the stream's GPU, and the copy waits for no turn (gpu.turns).
+         * NULL: copy(). */
+        int (*copy_in)(struct tutti_stream *stream, void *to, const void *from, size_t bytes);
         int (*fill)(struct tutti_stream *stream, void *device, int byte, size_t bytes);
         /* Calls function(with) on a thread of the device when the stream reaches it; later work of the stream waits for
          * its return. It makes no call of the device. In a graph it is called at every launch. If the device fails

@@ -90,5 +90,9 @@ int tutti_pack_end(struct tutti_pack_flight *flight);
  * between runs of bytes, or no streams are idle and may_make is 0. may_make: streams may be created. That may wait for
  * running kernels, so a caller whose kernels in stream order may wait for this process passes 0. */
 int tutti_pack_copies(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make);
+/* The same between memory that the GPU reaches, by copies to pinned memory and from there: they wait for no turn of
+ * this process on the GPU (device.h, gpu.turns). TUTTI_ERR_UNAVAILABLE too where no pinned memory can be had, or it
+ * would be more than 16 MiB. */
+int tutti_pack_through(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make);
 
 #endif

@@ -44,7 +44,7 @@ const struct tutti_protocol_row *tutti_p2p_again(struct tutti_p2p_worker *worker
                                                  int tag, int short_rts)
 {
     const struct like *const like = &last[peer % PEERS];
-    if (send->now || (send->verdict.single && tutti_direct_may_wait_for_turn(send->bytes)))
+    if (send->now)
         return NULL;
     struct tutti_rndv *const rndv = tutti_endpoint_rndv_like(worker->endpoint, peer, send->gpu, send->allocation,
                                                              send->lowest, send->bytes, short_rts);

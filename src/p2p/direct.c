@@ -11,11 +11,9 @@
  * message, and packing it would only take scratch. */
 enum { GRACE_NS = 20000, GRACE_BYTES = 100, GRACES = 64 };
 
-/* Single messages of more bytes and of up to so many go through pinned memory if sender and receiver take turns on the
- * GPU. Two ranks on an H200 without MPS, half a round trip in us, fetched / by hand: 24 KiB 150 / 171, 28 KiB 150 / 31,
- * 64 KiB 148 / 36, 256 KiB 148 / 68, 512 KiB 148 / 120, 1 MiB 148 / 208; staged as by hand. Copies of up to 24 KiB
- * into the GPU wait for the turn too (docs/results/2026-11-29-h200/turns.txt, turns-copies.txt). */
-enum { TURNS_MORE_BYTES = 24 << 10, TURNS_MOST_BYTES = 512 << 10 };
+/* Besides, where the two ranks take turns on the GPU: packing would wait for one, and the receiver comes later by some.
+ */
+enum { GRACE_TURNS_NS = 400000 };
 
 /* ---- sender ---- */
 
@@ -70,26 +68,10 @@ int tutti_rndv_reaches(struct tutti_p2p_worker *worker, int peer, int gpu)
     return tutti_endpoint_mapped(endpoint, peer, gpu) != TUTTI_MAPS_CANNOT ? 1 : TUTTI_NO(SCRATCH_UNREACHED);
 }
 
-int tutti_direct_may_wait_for_turn(uint64_t bytes)
-{
-    return bytes > TURNS_MORE_BYTES && bytes <= TURNS_MOST_BYTES;
-}
-
-/* 1 if copies through pinned memory take less time than the receiver's kernel waits for its turn. Several messages are
- * fetched in one turn. */
-static int direct_waits_for_turn(const struct tutti_p2p_worker *worker, int peer, const struct tutti_memory *memory,
-                                 uint64_t bytes, const struct tutti_endpoint_verdict *verdict)
-{
-    return tutti_direct_may_wait_for_turn(bytes) && verdict->single &&
-           tutti_endpoint_takes_turns(worker->endpoint, peer, memory->gpu);
-}
-
 /* The answer that direct_cost() and the row `packed` would give, without a rendezvous. */
 static int p2p_direct_leaves(struct tutti_p2p_worker *worker, int peer, const struct tutti_memory *memory,
                              uint64_t bytes, struct tutti_endpoint_verdict *verdict)
 {
-    if (direct_waits_for_turn(worker, peer, memory, bytes, verdict))
-        return !TUTTI_NO(TURNS);
     return tutti_endpoint_leaves_now(worker->endpoint, peer, memory->gpu, memory->id, memory->bytes, bytes, verdict) &&
            !TUTTI_NO(UNMAPPED);
 }
@@ -136,7 +118,10 @@ static void direct_poll(struct tutti_p2p_worker *worker, struct tutti_p2p_send *
     const uint64_t waited = now - send->since, grace = GRACE_NS + send->extra_grace + send->bytes / GRACE_BYTES;
     const uint64_t fetched = tutti_endpoint_fetched(worker->endpoint, (int)send->rndv->to);
     const int at_work = fetched != 0 && now - fetched <= grace && waited <= GRACES * grace;
-    if (tutti_send_asked(send) != TUTTI_MUST_NOT || (waited > grace && !at_work))
+    const int late = waited > grace && !at_work &&
+                     (waited > grace + GRACE_TURNS_NS ||
+                      !tutti_endpoint_takes_turns(worker->endpoint, (int)send->rndv->to, send->gpu));
+    if (tutti_send_asked(send) != TUTTI_MUST_NOT || late)
         tutti_packed_urge(worker, send, batch, waited);
 }
 

@@ -6,6 +6,7 @@
 #include "core/trace.h"
 #include "p2p/flights.h"
 #include "p2p/own.h"
+#include "p2p/turns.h"
 #include "progress/engine.h"
 #include "team/deferred_free.h"
 
@@ -97,6 +98,56 @@ static int fetch_jobs(const struct tutti_p2p_fetch *first, const struct tutti_pa
     return status == TUTTI_ERR_UNAVAILABLE ? tutti_pack_reached(first->gpu, jobs, n, how) : status;
 }
 
+/* 1 if kernels of this rank and of a sender of these messages take turns on the GPU, where the messages are stored. */
+static int fetch_takes_turns(struct tutti_p2p_fetch *const of[], unsigned n, int near)
+{
+    int turns = 0, last = -1;
+    for (unsigned i = 0; i < n && near && !of[0]->engines && !of[0]->recv->engines && !turns; i++) {
+        const int peer = of[i]->recv->rts.rank;
+        turns = peer != last && tutti_turns_with(of[0]->worker, peer, of[0]->gpu);
+        last = peer;
+    }
+    return turns;
+}
+
+/* The jobs of these fetches have run. Returns how many messages are not complete. */
+static unsigned fetch_ran(struct tutti_p2p_fetch *const of[], unsigned n, int status)
+{
+    unsigned left = 0;
+    for (unsigned k = 0; k < n; k++) {
+        if (status == TUTTI_OK && !of[k]->ops->fetched(of[k])) {
+            tutti_fetch_release(of[k]);
+            left++;
+        } else {
+            tutti_fetch_end(of[k], status);
+        }
+        of[k]->recv = NULL;
+    }
+    return left;
+}
+
+/* Fetches that are alike, by one launch or by copies. Returns how many are not complete. near: all are stored in memory
+ * of their GPU. */
+static unsigned fetch_together(const struct tutti_p2p_fetching *all, struct tutti_p2p_fetch *const of[],
+                               const struct tutti_pack_job *jobs, unsigned n, int near)
+{
+    const unsigned how = launched_how(of[0], near, all->n == 1);
+    const int instead = engines_come_first(of, n, near), turns = fetch_takes_turns(of, n, near);
+    struct tutti_turn turn;
+    int status = turns ? tutti_turns_copy(of[0]->worker, of[0]->gpu, jobs, n) : TUTTI_ERR_UNAVAILABLE;
+    if (status != TUTTI_ERR_UNAVAILABLE)
+        return fetch_ran(of, n, status);
+    tutti_turn_begin(&turn, turns && !instead, of[0]->gpu, jobs, n);
+    if (all->beside && !instead && may_fly(of, n) && tutti_flight_begin(of, jobs, n, how, &turn) == TUTTI_OK) {
+        for (unsigned k = 0; k < n; k++)
+            of[k]->recv = NULL;
+        return n;
+    }
+    status = fetch_jobs(of[0], jobs, n, instead, how);
+    tutti_turn_end(&turn);
+    return fetch_ran(of, n, status);
+}
+
 /* One launch for each GPU, or copies by its engines. Returns how many are not complete. */
 static unsigned p2p_fetch_run(const struct tutti_p2p_fetching *all, struct tutti_p2p_fetch *fetches,
                               struct tutti_pack_job *jobs, unsigned n)
@@ -118,24 +169,7 @@ static unsigned p2p_fetch_run(const struct tutti_p2p_fetching *all, struct tutti
             break; /* none is left */
         tutti_trace(TUTTI_TRACE_FETCH, of[0]->recv->bytes);
         done += used;
-        const unsigned how = launched_how(of[0], near, all->n == 1);
-        const int instead = engines_come_first(of, used, near);
-        if (all->beside && !instead && may_fly(of, used) && tutti_flight_begin(of, together, used, how) == TUTTI_OK) {
-            for (unsigned k = 0; k < used; k++)
-                of[k]->recv = NULL;
-            left += used;
-            continue;
-        }
-        const int status = fetch_jobs(of[0], together, used, instead, how);
-        for (unsigned k = 0; k < used; k++) {
-            if (status == TUTTI_OK && !of[k]->ops->fetched(of[k])) {
-                tutti_fetch_release(of[k]);
-                left++;
-            } else {
-                tutti_fetch_end(of[k], status);
-            }
-            of[k]->recv = NULL;
-        }
+        left += fetch_together(all, of, together, used, near);
     }
     return left;
 }

@@ -10,6 +10,7 @@ enum { FLIGHTS = 2, LARGE = 256 << 10 };
 struct tutti_p2p_flight {
     struct tutti_p2p_flight *next;
     struct tutti_pack_flight kernel;
+    struct tutti_turn turn;
     struct tutti_p2p_fetch of[TUTTI_BATCH];
     unsigned n;
 };
@@ -36,7 +37,7 @@ int tutti_flights_may(uint64_t bytes, int last)
 }
 
 int tutti_flight_begin(struct tutti_p2p_fetch *const fetches[], const struct tutti_pack_job *jobs, unsigned n,
-                       unsigned how)
+                       unsigned how, const struct tutti_turn *turn)
 {
     struct tutti_p2p_flight *flight = flight_take();
     if (!flight)
@@ -52,6 +53,7 @@ int tutti_flight_begin(struct tutti_p2p_fetch *const fetches[], const struct tut
         fetches[i]->recv->flight = flight;
     }
     flight->n = n;
+    flight->turn = *turn;
     flight->next = flights;
     flights = flight;
     flight_count++;
@@ -65,6 +67,7 @@ static void flight_end(struct tutti_p2p_flight *flight, int status)
         at = &(*at)->next;
     *at = flight->next;
     flight_count--;
+    tutti_turn_end(&flight->turn);
     for (unsigned i = 0; i < flight->n; i++) {
         flight->of[i].recv->flight = NULL;
         tutti_fetch_end(&flight->of[i], status);

@@ -5,16 +5,17 @@
 #ifndef TUTTI_P2P_FLIGHTS_H
 #define TUTTI_P2P_FLIGHTS_H
 
-#include "p2p/own.h"
+#include "p2p/turns.h"
 
 struct tutti_p2p_flight;
 
 /* 1 if the thread may begin one more, for messages of so many bytes in all; last: see struct tutti_p2p_fetching. */
 int tutti_flights_may(uint64_t bytes, int last);
-/* Launches the jobs of these fetches, on the GPU of the first; how: of tutti_pack_reached(). Each fetch is of a whole
- * offered message, recv->flight is set. A status; on failure nothing has changed. */
+/* Launches the jobs of these fetches, on the GPU of the first; how: of tutti_pack_reached(); turn: has begun, and ends
+ * with the kernel. Each fetch is of a whole offered message, recv->flight is set. A status; on failure nothing has
+ * changed. */
 int tutti_flight_begin(struct tutti_p2p_fetch *const fetches[], const struct tutti_pack_job *jobs, unsigned n,
-                       unsigned how);
+                       unsigned how, const struct tutti_turn *turn);
 /* Ends its messages if the kernel has ended: their recv->flight is NULL then. */
 void tutti_flight_poll(struct tutti_p2p_flight *flight);
 

@@ -1,6 +1,6 @@
 /* Copies by engines until the packing kernels are loaded, see tutti_endpoint_lacks_kernels(). */
 #include "core/counters.h"
-#include "p2p/own.h"
+#include "p2p/turns.h"
 #include "team/deferred_free.h"
 
 /* Short messages have the kernels loaded at once, beside. */
@@ -30,10 +30,21 @@ int tutti_engines_pack(struct tutti_p2p_worker *worker, struct tutti_p2p_send *c
     const int gpu = sends[0]->gpu;
     int status = TUTTI_ERR_UNAVAILABLE;
     uint64_t loses = TUTTI_ENDPOINT_PACK_LOSES;
+    struct tutti_turn turn;
+    int turns = 0;
+    for (unsigned i = 0; i < n && !turns; i++)
+        turns = tutti_turns_with(worker, (int)sends[i]->rndv->to, gpu);
     for (unsigned i = 0; i < n; i++)
         if (!tutti_p2p_is_self(worker, (int)sends[i]->rndv->to) && jobs[i].bytes <= TUTTI_ENDPOINT_FIRST_BYTES)
             loses = TUTTI_ENDPOINT_ALL_LOST;
-    if (tutti_endpoint_lacks_kernels(worker->endpoint, gpu))
+    if (turns)
+        status = tutti_turns_copy(worker, gpu, jobs, n);
+    if (status == TUTTI_ERR_UNAVAILABLE && tutti_endpoint_lacks_kernels(worker->endpoint, gpu))
         status = engines_instead(worker, gpu, jobs, n, loses);
-    return status == TUTTI_ERR_UNAVAILABLE ? tutti_pack_reached(gpu, jobs, n, TUTTI_PACK_NEAR) : status;
+    if (status != TUTTI_ERR_UNAVAILABLE)
+        return status;
+    tutti_turn_begin(&turn, turns, gpu, jobs, n);
+    status = tutti_pack_reached(gpu, jobs, n, TUTTI_PACK_NEAR);
+    tutti_turn_end(&turn);
+    return status;
 }

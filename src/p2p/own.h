@@ -50,8 +50,6 @@ void tutti_carried_send(struct tutti_p2p_worker *worker, struct tutti_p2p_send *
 void tutti_carried_sweep(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
 /* direct.c: describes the buffer in the rendezvous: send->shown. */
 void tutti_direct_show(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
-/* 1 if a message of so many bytes that goes alone may be left to the MPI because both ranks take turns on a GPU. */
-int tutti_direct_may_wait_for_turn(uint64_t bytes);
 /* 1 if the MPI is to have the message, as mapping the buffer's allocation does not pay yet. */
 int tutti_direct_leaves(const struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send);
 /* Shared by direct, packed and those made of them: the receiver takes rendezvous, and maps the scratch, into which each

@@ -150,9 +150,8 @@ int tutti_endpoint_share_later(struct tutti_endpoint *endpoint, struct tutti_rnd
  * as it is short and a mapping does not pay yet. needs_scratch: 1 if the peer is to have this rank's scratch.
  * distrust: the peer does not keep the allocation mapped. */
 struct tutti_endpoint_verdict {
-    int made;   /* 0: not yet */
-    int alone;  /* by the caller: 1: the message is no part of a burst, whose kernels would be launched together */
-    int single; /* by the caller: 1: probably no other send begins before this one is waited for */
+    int made;  /* 0: not yet */
+    int alone; /* by the caller: 1: the message is no part of a burst, whose kernels would be launched together */
     int pays, scratch_pays;
 };
 /* verdict: made before the rendezvous was taken, or not yet. */

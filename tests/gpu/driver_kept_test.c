@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "core/lives.h"
 #include "core/status.h"
 #include "core/types.h"
 #include "device/device.h"
@@ -296,6 +297,44 @@ static void test_copies_in(void **state)
     fake->current(-1);
 }
 
+/* Copies of pinned memory into a GPU where processes take turns: short ones are made of two rows, in a stream that is
+ * made for the first. Those into other GPUs, out of GPUs and of 32 KiB and more are plain. */
+static void test_copies_in_turns(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {1, 2, 3, 4096, 4097, (32 << 10) - 1, 32 << 10};
+    enum { MOST = 32 << 10 };
+    static char back[MOST];
+    void *host;
+    assert_int_equal(device->memory.alloc_pinned(MOST, &host), TUTTI_OK);
+    fake->no_mps = 1;
+    for (int gpu = 0; gpu < 2; gpu++) {
+        void *memory;
+        fake->current(gpu);
+        assert_int_equal(device->memory.alloc(gpu, MOST, &memory), TUTTI_OK);
+        for (int shared = 0; shared <= gpu; shared++) {
+            if (shared)
+                tutti_gpu_share(gpu);
+            for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+                const size_t bytes = sizes[i];
+                const unsigned long rows = fake->row_copies;
+                for (size_t b = 0; b < bytes; b++)
+                    ((char *)host)[b] = (char)(b * 7 + i + (size_t)shared);
+                memset(back, 0, sizeof back);
+                assert_int_equal(device->memory.copy_pinned(gpu, 1, memory, host, bytes), TUTTI_OK);
+                assert_int_equal(fake->row_copies - rows, shared && bytes > 1 && bytes < MOST ? 1 + bytes % 2 : 0);
+                assert_int_equal(device->memory.copy_pinned(gpu, 0, back, memory, bytes), TUTTI_OK);
+                assert_int_equal(fake->row_copies - rows, shared && bytes > 1 && bytes < MOST ? 1 + bytes % 2 : 0);
+                assert_memory_equal(back, host, bytes);
+            }
+        }
+        assert_int_equal(device->memory.free(memory), TUTTI_OK);
+    }
+    fake->no_mps = 0;
+    assert_int_equal(device->memory.free_pinned(host), TUTTI_OK);
+    fake->current(-1);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_kept),
@@ -306,7 +345,8 @@ int main(int argc, char **argv)
                                        cmocka_unit_test(test_copies_under_way),
                                        cmocka_unit_test(test_copies_in_capture),
                                        cmocka_unit_test(test_copy_ordinary),
-                                       cmocka_unit_test(test_copies_in)};
+                                       cmocka_unit_test(test_copies_in),
+                                       cmocka_unit_test(test_copies_in_turns)};
     if (argc != 2 || !(library = dlopen(argv[1], RTLD_NOW)))
         return 2;
     return cmocka_run_group_tests(tests, load, NULL);

@@ -146,7 +146,10 @@ EXPORT CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, C
 {
     ENTER();
     (void)device;
-    *value = attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT ? 132 : fake_state.major;
+    enum { MPS_ENABLED = 133 };
+    *value = attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT ? 132
+             : attribute == (CUdevice_attribute)MPS_ENABLED        ? !fake_state.no_mps
+                                                                   : fake_state.major;
     return CUDA_SUCCESS;
 }
 EXPORT CUresult cuDeviceGetPCIBusId(char *text, int size, CUdevice device)

@@ -32,6 +32,8 @@ struct fake_control {
     int invalidated;              /* 1: that capture has been made invalid */
     unsigned long waits;          /* cuStreamSynchronize */
     unsigned long per_thread;     /* calls that made the per-thread default stream, had it not been there */
+    int no_mps;                   /* 1: the processes of a GPU take turns there */
+    unsigned long row_copies;     /* into the GPU, of two rows that are one run of bytes */
     unsigned long busy;           /* so many queries of events of the legacy stream find it busy */
 
     void *(*make_stream)(int gpu, unsigned flags);             /* a stream of the program */

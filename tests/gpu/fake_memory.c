@@ -211,6 +211,17 @@ EXPORT CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CU
     memmove((void *)to, (void *)from, bytes);
     return CUDA_SUCCESS;
 }
+EXPORT CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *copy, CUstream stream)
+{
+    STREAM(stream);
+    if (fake_used(stream) != CUDA_SUCCESS)
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    fake_state.row_copies += copy->Height == 2 && copy->dstPitch == copy->WidthInBytes;
+    for (size_t i = 0; i < copy->Height; i++)
+        memmove((char *)copy->dstDevice + i * copy->dstPitch, (const char *)copy->srcHost + i * copy->srcPitch,
+                copy->WidthInBytes);
+    return CUDA_SUCCESS;
+}
 EXPORT CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char byte, size_t bytes, CUstream stream)
 {
     STREAM(stream);

@@ -105,6 +105,14 @@ static int flatten_receives(struct tutti_move *move, int *host)
     return 1;
 }
 
+/* 1 if each rank would pack and unpack by kernels that wait for its turn on the GPU (device.h, gpu.turns). Fetches of
+ * the blocks by copies do not. */
+static int flatten_waits_for_turns(const struct tutti_team *team, const struct tutti_move *move, int host)
+{
+    return move->runs.packed && !host && !move->aside && team->state == TUTTI_TEAM_OPEN && team->gpus < team->size &&
+           team->device->gpu.turns && team->device->gpu.turns(team->gpu);
+}
+
 int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move)
 {
     int host = 0;
@@ -125,5 +133,7 @@ int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move)
         runs->packed = TUTTI_PACKED_JOINED;
     if (host && runs->gpu < 0) /* all of this rank's blocks are: the MPI needs no GPU for the call */
         return TUTTI_NO(HOST_SOME);
+    if (flatten_waits_for_turns(team, move, host))
+        return TUTTI_NO(TURNS);
     return flow->send[team->rank].bytes == flow->receive[team->rank].bytes || TUTTI_NO(OTHER);
 }

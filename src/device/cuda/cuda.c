@@ -236,24 +236,6 @@ static unsigned cuda_resident(int gpu)
     return blocks < 1 ? 1 : (unsigned)blocks;
 }
 
-/* Drivers that do not know the attribute (before CUDA 12.4) fail: processes then count as without MPS. */
-enum { MPS_ENABLED = 133 /* CU_DEVICE_ATTRIBUTE_MPS_ENABLED */ };
-
-static int cuda_turns(int gpu)
-{
-    enum { UNASKED, TURNS_NOT, TURNS };
-    static _Atomic unsigned char known[TUTTI_LIVES_GPUS];
-    if (gpu < 0 || gpu >= TUTTI_LIVES_GPUS)
-        return 0;
-    int answer = atomic_load_explicit(&known[gpu], memory_order_relaxed);
-    CUdevice device;
-    if (answer == UNASKED && device_of(gpu, &device) == TUTTI_OK) {
-        answer = cuda_attribute(device, (CUdevice_attribute)MPS_ENABLED) ? TURNS_NOT : TURNS;
-        atomic_store_explicit(&known[gpu], (unsigned char)answer, memory_order_relaxed);
-    }
-    return answer == TURNS;
-}
-
 /* Rows of leaders can run only where ranks share GPUs, the others only where they do not: those come first, since every
  * call reads the rules.
  * Rules for 5 ranks and more are estimates, from limits that were measured on four GPUs: no more GPUs have been
@@ -334,7 +316,7 @@ const struct tutti_device tutti_device_cuda = {
     .gpu.ready = cuda_links_are_ready,
     .gpu.blocks = cuda_blocks,
     .gpu.resident = cuda_resident,
-    .gpu.turns = cuda_turns,
+    .gpu.turns = tutti_cuda_turns,
     .memory.classify = tutti_cuda_classify,
     .memory.alloc = tutti_cuda_gated_alloc,
     .memory.free = tutti_cuda_gated_free,
@@ -368,6 +350,7 @@ const struct tutti_device tutti_device_cuda = {
     .event.wait = tutti_cuda_event_wait,
     .event.query = tutti_cuda_event_query,
     .stream.copy = tutti_cuda_copy,
+    .stream.copy_in = tutti_cuda_copy_in,
     .stream.fill = tutti_cuda_fill,
     .stream.call = tutti_cuda_call,
     .launch.kernel = tutti_cuda_launch,

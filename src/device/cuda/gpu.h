@@ -113,6 +113,7 @@ int tutti_cuda_unmap_host(int gpu, void *host);
 /* The stream context->beside; the context is entered. */
 int tutti_cuda_make_beside(struct tutti_cuda_context *context);
 int tutti_cuda_copy_now(void *to, const void *from, size_t bytes);
+int tutti_cuda_turns(int gpu);
 int tutti_cuda_copy_pinned(int gpu, int in, void *to, const void *from, size_t bytes);
 int tutti_cuda_copy_begin(int gpu, void *to, const void *from, size_t bytes, struct tutti_copying *copying);
 int tutti_cuda_copy_end(struct tutti_copying *copying);
@@ -148,6 +149,11 @@ int tutti_cuda_event_record_default(struct tutti_event *event);
 int tutti_cuda_event_wait(struct tutti_stream *stream, struct tutti_event *event);
 int tutti_cuda_event_query(struct tutti_event *event);
 int tutti_cuda_copy(struct tutti_stream *stream, void *to, const void *from, size_t bytes);
+/* A copy of pinned memory into a GPU that waits for no turn (gpu.turns), of so many bytes that tutti_cuda_copy() would.
+ */
+int tutti_cuda_goes_in_rows(size_t bytes);
+CUresult tutti_cuda_copy_rows(CUstream stream, CUdeviceptr to, const char *from, size_t bytes);
+int tutti_cuda_copy_in(struct tutti_stream *stream, void *to, const void *from, size_t bytes);
 int tutti_cuda_fill(struct tutti_stream *stream, void *device, int byte, size_t bytes);
 int tutti_cuda_call(struct tutti_stream *stream, void (*function)(void *with), void *with);
 int tutti_cuda_launch(struct tutti_stream *stream, const struct tutti_launch *launch);

@@ -3,12 +3,14 @@
  * of the capture does no harm and comes first. */
 #include <string.h>
 
+#include "core/lives.h"
 #include "core/status.h"
 #include "device/cuda/gate.h"
 #include "device/cuda/gpu.h"
 #include "progress/gate.h"
 
 enum { SOME = 16 }; /* copies */
+enum { IN_ROWS = 2 };
 
 /* In the default stream of the context, as the program's own copies are. Copies into device memory may return before
  * the last byte is there, but those from pinned memory, and kernels of other streams would not wait for it. */
@@ -36,27 +38,28 @@ int tutti_cuda_make_beside(struct tutti_cuda_context *context)
     return tutti_cuda_check(result, "making a stream", context);
 }
 
-/* In a stream that waits for no other and takes part in no capture. */
-static int in_own(CUdeviceptr to, CUdeviceptr from, size_t bytes, struct tutti_cuda_context *context)
+/* In a stream that waits for no other and takes part in no capture. rows: by a copy of rows (stream.c). */
+static int in_own(CUdeviceptr to, CUdeviceptr from, size_t bytes, int rows, struct tutti_cuda_context *context)
 {
     int status = atomic_load(&context->beside) ? TUTTI_OK : tutti_cuda_gated_make_beside(context);
     if (status != TUTTI_OK)
         return status;
     CUstream own = atomic_load(&context->beside);
-    CUresult result = tutti_cuda.MemcpyAsync(to, from, bytes, own);
+    CUresult result =
+        rows ? tutti_cuda_copy_rows(own, to, (const char *)from, bytes) : tutti_cuda.MemcpyAsync(to, from, bytes, own);
     if (result == CUDA_SUCCESS)
         result = tutti_cuda.StreamSynchronize(own);
     return tutti_cuda_check(result, "copying in a stream of the library", context);
 }
 
-/* 1 if the context has a stream for copies into the GPU, which is made when some such copies have been: that takes the
- * driver longer than it saves them. On an H200 a copy of 8 bytes takes 5.6 us in such a stream, 7.2 us as a plain copy,
- * and one of 4 KiB 7.4 and 8.4 us; copies out of the GPU take as long either way. */
-static int has_own(struct tutti_cuda_context *context)
+/* 1 if the context has a stream for copies into the GPU, which is made when `some` such copies have been: that takes
+ * the driver longer than it saves them. On an H200 a copy of 8 bytes takes 5.6 us in such a stream, 7.2 us as a plain
+ * copy, and one of 4 KiB 7.4 and 8.4 us; copies out of the GPU take as long either way. */
+static int has_own(struct tutti_cuda_context *context, int some)
 {
     if (__builtin_expect(atomic_load_explicit(&context->beside, memory_order_relaxed) != NULL, 1))
         return 1;
-    if (atomic_fetch_add_explicit(&context->copies_in, 1, memory_order_relaxed) < SOME || !tutti_gate_apart_begin())
+    if (atomic_fetch_add_explicit(&context->copies_in, 1, memory_order_relaxed) < some || !tutti_gate_apart_begin())
         return 0; /* or a kernel waits, perhaps for what follows this copy */
     const int status = tutti_cuda_make_beside(context);
     tutti_gate_apart_end();
@@ -64,17 +67,18 @@ static int has_own(struct tutti_cuda_context *context)
 }
 
 /* wait: the driver may return before the last byte is there. in: into memory of the GPU, in no order with the
- * program's streams. Leaves the scope, which has been entered. */
+ * program's streams; IN_ROWS: so that the copy waits for no turn on the GPU (device.h, gpu.turns), which takes far
+ * longer than to make a stream. Leaves the scope, which has been entered. */
 static int copy_and_leave(struct tutti_cuda_scope *scope, int in, void *to, const void *from, size_t bytes, int wait)
 {
     int status;
     CUstreamCaptureMode mode = tutti_cuda_relax();
     CUresult result = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-    if (!in || !has_own(scope->context))
+    if (!in || !has_own(scope->context, in == IN_ROWS ? 0 : SOME))
         result = in_default((CUdeviceptr)to, (CUdeviceptr)from, bytes,
                             wait && !atomic_load_explicit(&scope->context->complete, memory_order_relaxed));
     if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
-        status = in_own((CUdeviceptr)to, (CUdeviceptr)from, bytes, scope->context);
+        status = in_own((CUdeviceptr)to, (CUdeviceptr)from, bytes, in == IN_ROWS, scope->context);
     else
         status = tutti_cuda_check(result, "copying", scope->context);
     tutti_cuda_unrelax(mode);
@@ -94,6 +98,8 @@ static int copy_found(int gpu, int in, void *to, const void *from, size_t bytes,
 /* Copies between device memory and pinned memory are complete when the driver returns, in both directions. */
 int tutti_cuda_copy_pinned(int gpu, int in, void *to, const void *from, size_t bytes)
 {
+    if (in && tutti_gpu_is_shared(gpu) && tutti_cuda_goes_in_rows(bytes) && tutti_cuda_turns(gpu))
+        in = IN_ROWS;
     return copy_found(gpu, in, to, from, bytes, 0);
 }
 

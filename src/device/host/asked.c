@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/clock.h"
 #include "core/log.h"
@@ -41,4 +42,10 @@ void tutti_host_asked_pass(void)
 {
     while (atomic_load_explicit(&waiting, memory_order_relaxed) > 0)
         asked_pause();
+}
+
+void tutti_host_take_turn(void)
+{
+    if (tutti_settings()->host_turns_us > 0)
+        usleep((useconds_t)tutti_settings()->host_turns_us);
 }

@@ -12,4 +12,7 @@ void tutti_host_asked_await(const char *what);
 /* Local, before all other work: waits while a call waits so. */
 void tutti_host_asked_pass(void);
 
+/* A kernel of a process waits for its turn on the GPU that it shares (TUTTI_HOST_TURNS_US). */
+void tutti_host_take_turn(void);
+
 #endif

@@ -294,7 +294,7 @@ static int host_gpu_ready(const unsigned char (*gpus)[16], int n, int ask)
 static int host_turns(int gpu)
 {
     (void)gpu;
-    return tutti_settings()->host_turns;
+    return tutti_settings()->host_turns_us > 0;
 }
 
 static uint64_t host_stay_ns(void)

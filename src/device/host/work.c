@@ -398,6 +398,7 @@ int tutti_work_run(struct tutti_work *work)
         tutti_work_drop(work);
         return TUTTI_OK;
     case TUTTI_WORK_PACK:
+        tutti_host_take_turn();
         for (unsigned block = 0; block < work->blocks; block++)
             tutti_pack_host(work->pack, block);
         tutti_work_drop(work);

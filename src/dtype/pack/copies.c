@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "bounce/bounce.h"
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
@@ -91,17 +92,21 @@ static int pack_copies_can(const struct tutti_pack_job *job)
            (job->direction != TUTTI_RELAYOUT || tutti_plan_is_run(job->to_plan, job->to_count));
 }
 
+static char *copies_to(const struct tutti_pack_job *job)
+{
+    return job->direction == TUTTI_PACK     ? job->packed
+           : job->direction == TUTTI_UNPACK ? (char *)job->memory + job->plan->true_lower + job->first
+                                            : (char *)job->to + job->to_plan->true_lower + job->first;
+}
+
+static const char *copies_from(const struct tutti_pack_job *job)
+{
+    return job->direction == TUTTI_UNPACK ? job->packed : (char *)job->memory + job->plan->true_lower + job->first;
+}
+
 static int copies_start(struct tutti_stream *stream, const struct tutti_pack_job *job)
 {
-    const struct tutti_device *device = tutti_device();
-    char *memory = (char *)job->memory + job->plan->true_lower + job->first;
-    if (job->bytes == 0)
-        return TUTTI_OK;
-    if (job->direction == TUTTI_PACK)
-        return device->stream.copy(stream, job->packed, memory, job->bytes);
-    if (job->direction == TUTTI_UNPACK)
-        return device->stream.copy(stream, memory, job->packed, job->bytes);
-    return device->stream.copy(stream, (char *)job->to + job->to_plan->true_lower + job->first, memory, job->bytes);
+    return job->bytes ? tutti_device()->stream.copy(stream, copies_to(job), copies_from(job), job->bytes) : TUTTI_OK;
 }
 
 static int copies_have_ended(void *with)
@@ -125,35 +130,98 @@ static unsigned copies_streams(const struct tutti_pack_job *jobs, unsigned n)
     return n < 2 || bytes / n >= FILLS ? 1 : STREAMS;
 }
 
-int tutti_pack_copies(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make)
+/* A set of streams for the jobs. NULL: they are not between runs of bytes, or no set is idle and none may be made. */
+static struct copies *copies_open(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make)
 {
     const struct tutti_device *device = tutti_device();
     if (!device || !device->stream.copy || !device->stream.query || (gpu < 0 && device->gpu.current(&gpu) != TUTTI_OK))
-        return TUTTI_ERR_UNAVAILABLE;
+        return NULL;
     gpu = gpu < 0 ? 0 : gpu; /* memory that belongs to no GPU in particular */
     for (unsigned i = 0; i < n; i++) {
         if (!pack_copies_can(&jobs[i]))
-            return TUTTI_ERR_UNAVAILABLE;
+            return NULL;
     }
     struct copies *copies = copies_find(gpu);
-    if (!copies && may_make && !tutti_gate_closed())
-        copies = copies_make(gpu);
-    if (!copies)
-        return TUTTI_ERR_UNAVAILABLE;
-    int status = TUTTI_OK;
-    copies->used = copies_streams(jobs, n);
-    for (unsigned i = 0; i < n && status == TUTTI_OK; i++)
-        status = copies_start(copies->stream[i % copies->used], &jobs[i]);
+    return copies || !may_make || tutti_gate_closed() ? copies : copies_make(gpu);
+}
+
+/* Waits for what has been started, which needs no other rank; status: of the starts. 1 in *over: nothing
+ * runs any more. */
+static int copies_close(struct copies *copies, int status, int *over)
+{
     copies->ended = 0;
     const int ended = tutti_progress_wait(&(const struct tutti_wait){.done = copies_have_ended,
                                                                      .with = copies,
                                                                      .seconds = tutti_settings()->timeout_seconds,
                                                                      .quiet = 1,
                                                                      .spins = SPINS});
-    if (ended != TUTTI_OK) { /* the set is left as it is: its copies may still run */
-        tutti_error("copies by the engines of GPU %d: %s", gpu, tutti_status_text(ended));
+    *over = ended == TUTTI_OK;
+    if (!*over) { /* the set is left as it is: its copies may still run */
+        tutti_error("copies by the engines of GPU %d: %s", copies->gpu, tutti_status_text(ended));
         return status == TUTTI_OK ? ended : status;
     }
     copies_give(copies);
+    return status;
+}
+
+int tutti_pack_copies(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make)
+{
+    struct copies *copies = copies_open(gpu, jobs, n, may_make);
+    int status = TUTTI_OK, over;
+    if (!copies)
+        return TUTTI_ERR_UNAVAILABLE;
+    copies->used = copies_streams(jobs, n);
+    for (unsigned i = 0; i < n && status == TUTTI_OK; i++)
+        status = copies_start(copies->stream[i % copies->used], &jobs[i]);
+    return copies_close(copies, status, &over);
+}
+
+/* ---- through pinned memory ---- */
+
+/* Pieces of a job are in the two streams in turn: one leaves the GPU while the one before comes back. */
+enum { PIECE = 512 << 10, ALIGN = 256, THROUGH_MOST = 16 << 20 };
+
+static size_t through_room(uint64_t bytes)
+{
+    return (bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static int through_piece(struct tutti_stream *stream, char *to, const char *from, char *pinned, uint64_t bytes)
+{
+    const struct tutti_device *device = tutti_device();
+    const int status = device->stream.copy(stream, pinned, from, bytes);
+    if (status != TUTTI_OK)
+        return status;
+    return (device->stream.copy_in ? device->stream.copy_in : device->stream.copy)(stream, to, pinned, bytes);
+}
+
+int tutti_pack_through(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make)
+{
+    uint64_t room = 0;
+    int status = TUTTI_OK, over;
+    for (unsigned i = 0; i < n; i++)
+        room += through_room(jobs[i].bytes);
+    struct copies *copies = room <= THROUGH_MOST ? copies_open(gpu, jobs, n, may_make) : NULL;
+    if (!copies)
+        return TUTTI_ERR_UNAVAILABLE;
+    struct tutti_bounce *pinned = may_make ? tutti_bounce_take(&tutti_bounce_pinned, -1, room)
+                                           : tutti_bounce_take_kept(&tutti_bounce_pinned, -1, room);
+    if (!pinned) {
+        copies_give(copies);
+        return TUTTI_ERR_UNAVAILABLE;
+    }
+    char *by = pinned->memory;
+    unsigned pieces = 0;
+    for (unsigned i = 0; i < n; by += through_room(jobs[i++].bytes)) {
+        for (uint64_t at = 0; at < jobs[i].bytes && status == TUTTI_OK; at += PIECE) {
+            const uint64_t rest = jobs[i].bytes - at;
+            status = through_piece(copies->stream[pieces++ % STREAMS], copies_to(&jobs[i]) + at,
+                                   copies_from(&jobs[i]) + at, by + at, rest < PIECE ? rest : PIECE);
+        }
+    }
+    copies->used = pieces < STREAMS ? pieces : STREAMS;
+    status = copies_close(copies, status, &over);
+    if (over)
+        tutti_bounce_give(pinned);
     return status;
 }

@@ -87,7 +87,7 @@ int tutti_copy_few(int gpu, char *user, char *host, size_t bytes, int out, unsig
 int tutti_copies_few(int gpu, size_t bytes, enum tutti_few use, int out)
 {
     struct tutti_node *const node = tutti_door.node;
-    if (node && use != TUTTI_FEW_ALONE)
+    if (node && (use != TUTTI_FEW_ALONE || out))
         tutti_sharing_look(node, tutti_door.device, gpu);
     return tutti_few_by_kernel(gpu, bytes, use, !out && node && tutti_deferred_free_may_load(node));
 }

@@ -40,7 +40,6 @@ struct tutti_message {
     int dest, tag;
     MPI_Comm comm;
     enum tutti_send_mode mode;
-    int waits; /* 1: the call itself waits until the message has left */
 };
 
 extern struct tutti_endpoint *tutti_endpoint; /* NULL: the MPI carries all messages */

@@ -142,21 +142,6 @@ static int send_leaves(const struct tutti_message *message, const struct tutti_m
     return !ask->reached || tutti_p2p_leaves(&tutti_p2p, first, ask->peer, memory, ask->bytes, &ask->verdict);
 }
 
-/* 1 if the call waits for the message, or it is probably the only send between two completions: it is the first
- * one since the last completion, and no window of sends went before that. */
-static int send_is_single(int waits)
-{
-    static atomic_uint completed = UINT_MAX, sends; /* at the last send; sends since the completion before it */
-    if (waits)
-        return 1;
-    const unsigned now = atomic_load_explicit(&tutti_requests_delivered, memory_order_relaxed);
-    const unsigned window = atomic_load_explicit(&sends, memory_order_relaxed);
-    const int is_first = atomic_load_explicit(&completed, memory_order_relaxed) != now; /* threads may see it twice */
-    atomic_store_explicit(&completed, now, memory_order_relaxed);
-    atomic_store_explicit(&sends, is_first ? 1 : window + 1, memory_order_relaxed);
-    return is_first && window <= 1;
-}
-
 /* A new request of the message, without a place and a rendezvous. NULL without memory. */
 static struct tutti_send_request *send_described(const struct tutti_message *message, const struct rndv_send_ask *ask,
                                                  int blocking)
@@ -226,7 +211,6 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
         return TUTTI_NONE(SHORT);
     struct rndv_send_ask ask = {.layout = layout, .bytes = bytes, .peer = peer};
     ask.verdict.alone = blocking || atomic_load_explicit(&tutti_requests_open, memory_order_relaxed) < BURST;
-    ask.verdict.single = send_is_single(blocking || message->waits);
     struct tutti_send_request *sent = memory ? send_again(message, memory, &ask, with_request, blocking) : NULL;
     if (sent)
         return sent;

@@ -116,8 +116,8 @@ static void watch_receive(const struct tutti_unwatched *receive)
     tutti_inside = 0;
     struct tutti_recv_request *recv = tutti_recv_new(receive->buffer, receive->count, receive->type, receive->comm);
     tutti_inside = inside;
-    const struct tutti_message like = {
-        receive->call, receive->buffer, receive->count, receive->type, -1, -1, receive->comm, TUTTI_SEND, 0};
+    const struct tutti_message like = {receive->call, receive->buffer, receive->count, receive->type, -1, -1,
+                                       receive->comm, TUTTI_SEND};
     struct tutti_stage stage;
     struct tutti_request *entry;
     if (!recv)

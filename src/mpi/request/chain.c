@@ -86,8 +86,6 @@ int tutti_request_put(struct tutti_request *entry)
 
 int tutti_request_deliver(struct tutti_request *entry, MPI_Status *status)
 {
-    const unsigned delivered = atomic_load_explicit(&tutti_requests_delivered, memory_order_relaxed);
-    atomic_store_explicit(&tutti_requests_delivered, delivered + 1, memory_order_relaxed);
     int code = entry->under ? tutti_request_deliver(entry->under, status) : MPI_SUCCESS;
     if (chain_is_idle(entry))
         return code;

@@ -118,8 +118,6 @@ enum tutti_rests { TUTTI_RESTS_NOT, TUTTI_RESTS_MOSTLY, TUTTI_RESTS };
 /* ---- table.c: where entries are ---- */
 
 extern atomic_int tutti_requests_open;
-/* Changes with each request of the table that a call completes. Completions of several threads may count once. */
-extern atomic_uint tutti_requests_delivered;
 /* 1: the program has begun nonblocking accesses of files, which an MPI may advance in any completing call, by calls
  * that the program could make: these are the MPI's own. */
 extern atomic_int tutti_files_advance;

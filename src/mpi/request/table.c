@@ -9,7 +9,6 @@
 #include "mpi/request/unwatched.h"
 
 atomic_int tutti_requests_open, tutti_files_advance;
-atomic_uint tutti_requests_delivered;
 static struct tutti_lock lock; /* of the table */
 static struct tutti_request *table;
 static struct tutti_spares unused;

@@ -25,7 +25,8 @@ enum {
     EARNED_MOST_NS = 5000000, /* savings that are kept for a peer at most: what a program can lose that changes */
     CREDIT_FROM_NS = 100000,  /* an allocation that has lost so much, by so many messages, is mapped on credit */
     CREDIT_MESSAGES = 3,
-    KERNELS_PART = 4 /* so much of their price all messages must have lost before the kernels are loaded */
+    KERNELS_PART = 4, /* so much of their price all messages must have lost before the kernels are loaded */
+    TURNS_NS = 260000 /* what a packed message loses besides, if both ranks' kernels wait for turns on the GPU */
 };
 
 static uint64_t price_of(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *of,
@@ -150,19 +151,22 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
     const struct tutti_endpoints *theirs = tutti_endpoint_theirs(endpoint, m->peer);
     const int several = tutti_endpoint_several(endpoint, m->peer, m->index, m->id), gpu = endpoint->gpu[m->index].gpu;
     const int maps = atomic_load(&theirs->maps[endpoint->node->rank][m->index]);
+    const int turns = tutti_endpoint_takes_turns(endpoint, m->peer, gpu);
     const uint64_t mapping = price_of(endpoint, theirs, tutti_mapping_size(m->extent));
     const int lacks = m->bytes > TUTTI_ENDPOINT_FIRST_BYTES && tutti_endpoint_lacks_kernels(endpoint, gpu);
     tutti_fiber_take(&endpoint->lock);
     struct tutti_endpoint_account *const account = account_of(to, m->id);
     const uint64_t single = m->alone ? TUTTI_ENDPOINT_FIRST_BYTES : TUTTI_ENDPOINT_SHORT_BYTES;
     const uint64_t shorter = account->messages ? single : TUTTI_ENDPOINT_FIRST_BYTES;
-    const int stays = m->bytes <= (maps == TUTTI_MAPS ? shorter : LEFT_BYTES);
+    const int stays = m->bytes <= (maps == TUTTI_MAPS && !turns ? shorter : LEFT_BYTES);
     const uint64_t fetching = lacks ? TUTTI_ENDPOINT_FETCH_LOSES : 0,
                    packing = lacks ? fetching + TUTTI_ENDPOINT_PACK_LOSES : 0;
-    const uint64_t lost =
-        maps == TUTTI_MAPS && !stays ? packing_loses(m->bytes) : tutti_endpoint_loses(m->bytes) - fetching;
-    const uint64_t saves = loses_unpacked(m->bytes, single);
-    const int pays = price_asks(to, account, lost, mapping, lacks ? 0 : price_of_kernels(gpu));
+    const int staged = maps != TUTTI_MAPS || stays;
+    const uint64_t lost = staged  ? tutti_endpoint_loses(m->bytes) - fetching
+                          : turns ? packing_loses(m->bytes) + TURNS_NS
+                                  : packing_loses(m->bytes);
+    const uint64_t saves = turns && stays ? 0 : loses_unpacked(m->bytes, single);
+    const int pays = price_asks(to, account, lost, mapping, lacks || turns ? 0 : price_of_kernels(gpu));
     const int shows = shows_scratch(endpoint, to, m->index, maps);
     const int scratch_pays =
         maps != TUTTI_MAPS && several &&

@@ -97,8 +97,6 @@ tutti_mpi_test(mpi-overrun PROGRAM mpi-overrun RANKS 2 ENV ${stats} ${left_to_mp
 program(early EVERYWHERE)
 tutti_mpi_test(mpi-early PROGRAM mpi-early RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 40)
 # What is known of the MPI's handles of receives, of the MPI alone.
-program(own_handles EVERYWHERE)
-tutti_mpi_test(mpi-own-handles PROGRAM mpi-own_handles RANKS 2 EVERYWHERE NO_PRELOAD)
 # What windows of messages allocate.
 program(windows EVERYWHERE)
 tutti_mpi_test(mpi-windows PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 40)

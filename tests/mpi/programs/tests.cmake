@@ -29,6 +29,7 @@ programs(messages-engines ${messages} 70 50 TUTTI_RULES=message:*@engines TUTTI_
 programs(messages-packed ${messages} 70 50 TUTTI_RULES=message:*@packed TUTTI_ENDPOINT_MB=1)
 programs(messages-staged ${messages} 70 50 TUTTI_RULES=message:*@staged)
 programs(messages-nodes ${messages} 70 50 TUTTI_NODE_RANKS=1)
+programs(messages-turns ${messages} 70 50 TUTTI_RULES=message:*@direct TUTTI_HOST_GPUS=1 TUTTI_HOST_TURNS_US=70)
 programs(messages-fresh ${messages},fresh 21 30)
 
 # Collective calls: blocking ones, and nonblocking ones of one sort.
@@ -49,6 +50,7 @@ set(packets TUTTI_LINES=1 TUTTI_CHANNEL_MB=2
 programs(moved-packets ${moved},${around},dup,split,icoll,blocking 52 30 ${packets})
 programs(moved-packets-shared ${moved},${around},dup,split,icoll,blocking 26 30 ${packets} TUTTI_HOST_GPUS=1)
 programs(neighbours-packets ${neighbours},device,large,vector,types,dup,blocking 21 30 ${packets})
+programs(neighbours-turns ${neighbours},device,large,vector,types,dup,blocking 21 30 ${packets} TUTTI_HOST_GPUS=1 TUTTI_HOST_TURNS_US=70)
 programs(together-packets ${together} 26 30 ${packets})
 # All ranks on device memory, so that the ranks move the data themselves.
 string(REPLACE "device,host" "device" around_device ${around})

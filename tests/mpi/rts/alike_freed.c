@@ -1,4 +1,4 @@
-/* Random messages like those before them, from and into allocations that the program frees and makes anew, mostly at
+/* Random messages like those before them, from and into allocations that the program frees and makes again, mostly at
  * the same address, as soon as their messages are complete, while messages of others are open. Rank 0 sends to rank 1;
  * both draw the same. Arguments: steps, and the number of threads. */
 #include <pthread.h>

@@ -4,8 +4,8 @@
  *
  * SEQUENCES: how many (200). MOST_BYTES: of a contribution, with k, m or g (128k). SECONDS: no further one is begun
  * after so many, which is no failure. TUTTI_TEST_SEED: another seed. TUTTI_TEST_ONLY=n: sequence n alone, SEQUENCES
- * times: draws stay the same, contents and times do not. TUTTI_TEST_FIRST=n: begins with sequence n. TUTTI_TEST_STREAMS=n:
- * see seq_streams(). */
+ * times: draws stay the same, contents and times do not. TUTTI_TEST_FIRST=n: begins with sequence n.
+ * TUTTI_TEST_STREAMS=n: see seq_streams(). */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
