@@ -96,7 +96,6 @@ tutti_mpi_test(mpi-overrun PROGRAM mpi-overrun RANKS 2 ENV ${stats} ${left_to_mp
 # Receives that are older than the program's first device memory.
 program(early EVERYWHERE)
 tutti_mpi_test(mpi-early PROGRAM mpi-early RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 40)
-# What is known of the MPI's handles of receives, of the MPI alone.
 # What windows of messages allocate.
 program(windows EVERYWHERE)
 tutti_mpi_test(mpi-windows PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 40)

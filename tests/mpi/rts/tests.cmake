@@ -50,5 +50,6 @@ program(alike_freed)
 set(alike_freed PROGRAM mpi-alike_freed RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 60)
 tutti_mpi_test(mpi-alike-freed ${alike_freed} ARGS 4000)
 tutti_mpi_test(mpi-alike-freed-threads ${alike_freed} ARGS 1500 3)
+# What is known of the MPI's handles of receives, of the MPI alone.
 program(own_handles EVERYWHERE)
 tutti_mpi_test(mpi-own-handles PROGRAM mpi-own_handles RANKS 2 EVERYWHERE NO_PRELOAD)
