@@ -7,8 +7,8 @@
  * number of slots. The sender stores q + 1 in the slot's head when the chunk has arrived; the receiver stores q + 1 in
  * the slot's credit, in the sender's memory, when it has read the chunk.
  *
- * A message of up to TUTTI_LANE_PACKETS_MOST bytes is one chunk of packets: 8 bytes each, 4 of the message and a flag
- * made of the chunk's number. The first packet holds the length. A packet arrives whole, so neither side waits for
+ * A message of up to TUTTI_LANE_PACKETS_OF(lane) bytes is one chunk of packets: 8 bytes each, 4 of the message and a
+ * flag made of the chunk's number. The first packet holds the length. A packet arrives whole, so neither side waits for
  * stores to arrive before it stores a flag. Packets have places of their own: other data could look like a flag.
  *
  * Receives from any source or with any tag: lane_match.inc. */
@@ -27,13 +27,18 @@ enum {
     TUTTI_LANE_PARTS = 16,          /* and most others */
     TUTTI_LANE_SLOTS = 544,         /* slots of all lanes of a pair, see tutti_lane_shape() */
     TUTTI_LANE_RINGS = 11648 << 10, /* data of all lanes of a pair, */
-    TUTTI_LANE_BYTES = 12672 << 10, /* and its places for packets behind them */
+    TUTTI_LANE_BYTES = 13184 << 10, /* and its places for packets behind them */
     TUTTI_LANE_PLACES = 4,          /* for packets, of each lane: chunk q uses place q modulo 4 */
-    TUTTI_LANE_PLACE = 4 << 10,     /* bytes of one */
     TUTTI_LANE_THREADS = 512        /* of a block */
 };
 
-enum { TUTTI_LANE_PACKETS_MOST = TUTTI_LANE_PLACE / 2 - 4 };
+/* A message of up to so many bytes goes as packets, and the bytes of a place for them: twice as many, and the first
+ * packet. Longer ones go by chunks, since packets take the link twice. */
+#define TUTTI_LANE_PACKETS_OF(lane) ((lane) < 4 ? 16384u : 2044u)
+#define TUTTI_LANE_PLACE_OF(lane)   ((lane) < 4 ? 36u << 10 : 4u << 10)
+/* Where the places of a lane begin, behind the rings. */
+#define TUTTI_LANE_PLACES_OF(lane)                                                                                     \
+    (TUTTI_LANE_PLACES * ((lane) < 4 ? (lane) * (36u << 10) : 4 * (36u << 10) + ((lane)-4) * (4u << 10)))
 
 /* What a receive accepts of a source, beside the number of a lane. */
 enum { TUTTI_LANE_NONE = 254, TUTTI_LANE_ALL = 255 };

@@ -19,6 +19,9 @@ static int tutti_lane_rest(const struct tutti_lane_args *args, unsigned looks)
 
 #include "kernels/lane.inc"
 
+_Static_assert(TUTTI_LANE_RINGS + TUTTI_LANE_PLACES_OF(TUTTI_LANES) == TUTTI_LANE_BYTES, "the memory of a pair");
+_Static_assert((TUTTI_LANE_PACKETS_OF(0) / 4 + 1) * 8 <= TUTTI_LANE_PLACE_OF(0), "a place holds all packets");
+
 void tutti_lane_host_block(const struct tutti_lane_args *args, unsigned block)
 {
     if (args->what == TUTTI_LANE_DO)

@@ -206,11 +206,14 @@ static int launch(struct tutti_stay *stay, unsigned parts, uint64_t linger_ns, u
     const struct tutti_pack_launch what = {.args = &args};
     const int before = fresh + staying;
     int launched;
+    const int serves = stay->serves && linger_ns == 0;
     const int status = tutti_stay_launch(stay, &fake, NULL, &what, linger_ns, most, &launched);
     const struct tutti_pack_part *const only = (const struct tutti_pack_part *)(const void *)args.pool;
     const int fits = parts == 2 || (parts == 1 && only->units <= most * TUTTI_PACK_SHORT_UNITS);
-    const int may = linger_ns > 0 && bytes <= TUTTI_PACK_MAIL_BYTES && fits && !lacks;
+    const int may =
+        (linger_ns > 0 || (serves && status == TUTTI_OK)) && bytes <= TUTTI_PACK_MAIL_BYTES && fits && !lacks;
     CHECK(status == (may ? TUTTI_OK : TUTTI_ERR_UNAVAILABLE), "launch %d of %u parts: status %d", call, parts, status);
+    CHECK(!serves || !launched, "launch %d: a kernel stays that need not", call);
     CHECK(launched == fresh + staying - before, "launch %d: %d launches, not %d", call, fresh + staying - before,
           launched);
     if (status == TUTTI_ERR_UNAVAILABLE) {
@@ -359,6 +362,28 @@ static void wide_ones(void)
            staying);
 }
 
+/* The second launch of each pair goes to the kernel of the first one, though no other is to follow; without `serves` it
+ * does not. */
+static void pairs(void)
+{
+    struct tutti_stay stay;
+    open_stay(&stay);
+    for (int call = 0; call < CALLS / 50; call++) { /* how many are served depends on the machine */
+        stay.serves = call % 8 != 0;
+        CHECK(!launch(&stay, 2, 20 * LINGER_NS, 1, call), "launch %d: the kernel before was not asked to leave", call);
+        await(&stay, call);
+        const unsigned parts = 1 + (unsigned)call % 2; /* a single one may be too long for that kernel */
+        const int mailed = launch(&stay, parts, 0, WIDE, call);
+        CHECK(stay.serves || !mailed, "launch %d is mailed", call);
+        await(&stay, call);
+        compare(parts, call);
+        tutti_stay_leave(&stay);
+    }
+    stay.serves = 1;
+    CHECK(!launch(&stay, 2, 0, 1, 0), "mailed to a kernel that was asked to leave");
+    await(&stay, 0);
+}
+
 static void without(void)
 {
     struct tutti_stay stay;
@@ -383,6 +408,7 @@ int main(int argc, char **argv)
     slowly();
     bursts();
     wide_ones();
+    pairs();
     without();
     stream_put(NULL, NULL);
     pthread_join(stream.thread, NULL);

@@ -149,8 +149,8 @@ static void *run_stream(void *with)
 
 static uint64_t draw_bytes(uint64_t *random)
 {
-    static const uint64_t edges[] = {0,     4,     2044,  2045,   8192,   8193,   32768,
-                                     32769, 65536, 65537, 131072, 524288, 524289, 1048576};
+    static const uint64_t edges[] = {0,     4,     2044,  2045,  8192,   8193,   16384,  16385,
+                                     32768, 32769, 65536, 65537, 131072, 524288, 524289, 1048576};
     switch (below(random, 5)) {
     case 0:
         return edges[below(random, sizeof edges / sizeof *edges)];
@@ -226,7 +226,7 @@ static void add_group(uint64_t *random, unsigned r)
     for (unsigned i = 0; i < args->parts; i++) {
         struct tutti_lane_part *const one = &args->part[i];
         one->first = args->blocks;
-        one->blocks = one->send && one->bytes <= TUTTI_LANE_PACKETS_MOST ? 1 : 1 + (unsigned)below(random, 3);
+        one->blocks = 1 + (unsigned)(below(random, 2) * below(random, 3)); /* packets go by one */
         args->blocks += one->blocks;
         for (unsigned j = 0; j < args->parts && one->send; j++) {
             const struct tutti_lane_part *const other = &args->part[j];
@@ -288,7 +288,7 @@ static void add_side(uint64_t *random, unsigned m, int receives, uint64_t used[R
         return;
     }
     args->in_turn = below(random, 4) == 0;
-    args->blocks = args->send && args->bytes <= TUTTI_LANE_PACKETS_MOST ? 1 : 1 + (unsigned)below(random, BLOCKS_MOST);
+    args->blocks = 1 + (unsigned)(below(random, 2) * below(random, BLOCKS_MOST));
     if (receives) {
         args->reports = rank[r].reports;
         rank[r].of[rank[r].launches - 1] = (int)m;

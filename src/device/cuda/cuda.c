@@ -204,7 +204,7 @@ static int cuda_reach(int gpu, const unsigned char peer[16])
 /* Longer than half a round trip by kernels that do not stay, twice. */
 static uint64_t cuda_stay_ns(void)
 {
-    return 20000;
+    return 40000;
 }
 
 static uint64_t cuda_share_usual_ns(void)

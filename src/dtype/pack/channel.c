@@ -170,6 +170,7 @@ void tutti_pack_channel_stays(struct tutti_pack_channel *channel, const struct t
     channel->linger_ns = asked;
     channel->fetches = fetch && tutti_settings()->linger_us < 0 && device->launch.stay_ns;
     channel->most = fetch && channel->blocks > 1 ? channel->blocks : 1;
+    channel->stay.serves = channel->fetches;
     if (how & TUTTI_PACK_SECOND) {
         channel->linger_ns = channel->stay.may_be_there ? pair : asked;
     } else if (how & TUTTI_PACK_FIRST) {
@@ -182,8 +183,11 @@ void tutti_pack_channel_stays(struct tutti_pack_channel *channel, const struct t
 /* A kernel that waits in vain costs its time where other processes share the GPU. */
 void tutti_pack_channel_stayed(struct tutti_pack_channel *channel, unsigned how, int mailed)
 {
-    if (channel->fetches)
+    if (channel->fetches) {
         channel->forecast.ended = tutti_now_ns();
+        if (!channel->forecast.stays)
+            tutti_stay_leave(&channel->stay);
+    }
     if (!(how & TUTTI_PACK_SECOND))
         return;
     if (channel->first) {

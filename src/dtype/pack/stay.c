@@ -172,7 +172,7 @@ int tutti_stay_launch(struct tutti_stay *stay, const struct tutti_device *device
                       const struct tutti_pack_launch *launch, uint64_t linger_ns, unsigned most, int *launched)
 {
     *launched = 0;
-    if (stay->off || linger_ns == 0 || !device->launch.stay_pack)
+    if (stay->off || !device->launch.stay_pack || (linger_ns == 0 && !(stay->serves && is_there(stay))))
         return TUTTI_ERR_UNAVAILABLE;
     const unsigned blocks = tutti_stay_blocks(launch);
     if (blocks == 0 || blocks > most)
@@ -194,6 +194,8 @@ int tutti_stay_launch(struct tutti_stay *stay, const struct tutti_device *device
         stay_mail(stay, &call, run);
         return TUTTI_OK;
     }
+    if (linger_ns == 0)
+        return TUTTI_ERR_UNAVAILABLE;
     tutti_stay_leave(stay); /* also one that has more blocks than launches want by now */
     status = stay_begin(stay, device, stream, &call, run, linger_ns, size < most ? size : most);
     stay->off = status == TUTTI_ERR_UNAVAILABLE;

@@ -21,6 +21,7 @@ struct tutti_stay {
     int may_be_there;               /* 1: that launch may serve further mails */
     int mailed;                     /* 1: the last mail holds a launch that may not have been begun */
     int off;                        /* 1: the device has no such kernel */
+    int serves;                     /* 1: a kernel that is there takes a launch behind which none is to stay, too */
     _Alignas(struct tutti_pack_args) unsigned char args[TUTTI_PACK_FEW_BYTES]; /* of the launch that was mailed */
 };
 

@@ -1,19 +1,32 @@
 #include "dtype/pack/stay_forecast.h"
 
 enum {
-    CLOSE = 4,     /* fetches in a row */
-    LOST_MOST = 12 /* a kernel stays in vain once in 2^LOST_MOST fetches at most */
+    BURSTS = 4, /* in a row that must have gone on at a position; and the fetches of the shortest burst that is new */
+    LOST_MOST = 12 /* at a position a kernel stays in vain once in 2^LOST_MOST fetches at most */
 };
+
+/* close: another fetch began soon after the last one. */
+static void forecast_learn(struct tutti_stay_forecast *forecast, int close)
+{
+    struct tutti_stay_position *const last = &forecast->at[forecast->position];
+    last->went_on = (uint8_t)(close ? last->went_on + (last->went_on < BURSTS) : 0);
+    last->has_ended |= (uint8_t)!close;
+    if (!forecast->stays)
+        return;
+    last->lost = (uint8_t)(close ? 0 : last->lost + (last->lost < LOST_MOST));
+    last->skip = (uint16_t)(close ? 0 : 1u << last->lost);
+}
 
 uint64_t tutti_stay_forecast(struct tutti_stay_forecast *forecast, uint64_t now, int fits, uint64_t stay_ns)
 {
-    const int close = fits && forecast->ended > 0 && now - forecast->ended < stay_ns;
-    if (forecast->stays) {
-        forecast->lost = close ? 0 : forecast->lost + (forecast->lost < LOST_MOST);
-        forecast->skip = close ? 0 : 1u << forecast->lost;
-    }
-    forecast->close = close ? forecast->close + (forecast->close < CLOSE) : 0;
-    forecast->stays = forecast->close == CLOSE && forecast->skip == 0;
-    forecast->skip -= fits && forecast->skip > 0;
+    const int close = fits && forecast->fitted && forecast->ended > 0 && now - forecast->ended < stay_ns;
+    if (forecast->fitted)
+        forecast_learn(forecast, close);
+    forecast->position = close ? forecast->position + (forecast->position < TUTTI_STAY_POSITIONS - 1) : 0;
+    struct tutti_stay_position *const here = &forecast->at[forecast->position];
+    const int goes_on = here->went_on == BURSTS || (forecast->position >= BURSTS && !here->has_ended);
+    forecast->fitted = fits;
+    forecast->stays = fits && goes_on && here->skip == 0;
+    here->skip = (uint16_t)(here->skip - (fits && here->skip > 0));
     return forecast->stays ? stay_ns : 0;
 }

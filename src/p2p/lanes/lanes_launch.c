@@ -44,6 +44,8 @@ static unsigned launch_blocks(const struct tutti_lanes *lanes, size_t wanted, un
 unsigned tutti_lanes_blocks_direct(const struct tutti_lanes *lanes, size_t bytes, unsigned lane)
 {
     const int set = tutti_settings()->blocks;
+    if (bytes <= TUTTI_LANE_PACKETS_OF(lane))
+        return 1;
     return launch_blocks(lanes, tutti_lanes_blocks(bytes << TUTTI_LANE_SHIFT_OF(lane, bytes), (int)lane),
                          lane != 0 ? BLOCKS_MOST
                          : set > 0 ? (unsigned)set

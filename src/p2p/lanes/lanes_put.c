@@ -81,10 +81,10 @@ static int lanes_describe(struct tutti_lanes *lanes, struct tutti_stream *stream
 }
 
 /* Threads of a block that has so many bytes to move: one for each packet, as far as a block has them. */
-static uint32_t lanes_threads(size_t bytes)
+static uint32_t lanes_threads(size_t bytes, unsigned lane)
 {
     enum { WARP = 32, LEAST = 2 * WARP };
-    const uint32_t packets = bytes > TUTTI_LANE_PACKETS_MOST ? TUTTI_LANE_THREADS : (uint32_t)(bytes / 4 + 2);
+    const uint32_t packets = bytes > TUTTI_LANE_PACKETS_OF(lane) ? TUTTI_LANE_THREADS : (uint32_t)(bytes / 4 + 2);
     const uint32_t whole = (packets + WARP - 1) / WARP * WARP;
     return whole < LEAST ? LEAST : whole > TUTTI_LANE_THREADS ? TUTTI_LANE_THREADS : whole;
 }
@@ -102,7 +102,7 @@ int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const
     args.what = TUTTI_LANE_DO;
     args.reports = message->reports ? lanes->report->memory : NULL;
     args.blocks = tutti_lanes_blocks_direct(lanes, message->bytes, args.lane);
-    args.threads = lanes_threads(message->bytes);
+    args.threads = lanes_threads(message->bytes, args.lane);
     return tutti_lanes_launch(lanes, stream, &args);
 }
 
