@@ -173,17 +173,24 @@ static void any_file(void **state)
 static void permits_moves(void **state)
 {
     (void)state;
-    assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_BCAST, 8192, 0, 0, 0), 0);
-    assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_BCAST, 8193, 0, 0, 0), 1 << TUTTI_MOVE_fetch);
-    assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_ALLTOALLW, 1, 0, 0, 0), 0);
-    assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_GATHERV, 1, 0, 0, 0), 1 << TUTTI_MOVE_fetch);
+    assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_BCAST, 8192, 2, 0, 0, 0), 0);
+    assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_BCAST, 8193, 2, 0, 0, 0), 1 << TUTTI_MOVE_fetch);
+    assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_ALLTOALLW, 1, 2, 0, 0, 0), 0);
+    assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_GATHERV, 1, 2, 0, 0, 0), 1 << TUTTI_MOVE_fetch);
     const uint32_t sparing = 1 << TUTTI_MOVE_copies | 1 << TUTTI_MOVE_engines | 1 << TUTTI_MOVE_fetch;
-    assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_GATHERV, 1, 0, 1, 0), sparing);
-    assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_BCAST, 8192, 1, 1, 0), 0);
+    assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_GATHERV, 1, 2, 0, 1, 0), sparing);
+    assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_BCAST, 8192, 2, 1, 1, 0), 0);
     const uint32_t any_length = UINT32_C(1) << TUTTI_MOVE_direct;
-    assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_GATHERV, 1, 0, 0, 1), any_length | 1 << TUTTI_MOVE_fetch);
-    assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_ALLTOALLW, 1, 0, 0, 1), 0);
-    assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALL, 1, 0, 0, 0), 1 << TUTTI_MOVE_fetch);
+    assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_GATHERV, 1, 2, 0, 0, 1),
+                     any_length | 1 << TUTTI_MOVE_fetch);
+    assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_ALLTOALLW, 1, 2, 0, 0, 1), 0);
+    assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALL, 1, 2, 0, 0, 0), 1 << TUTTI_MOVE_fetch);
+    for (int ranks = 2; ranks < 6; ranks++) { /* a rule for 3 and 4 ranks */
+        const int holds = ranks == 3 || ranks == 4;
+        assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_GATHER, 99, ranks, 0, 0, 0),
+                         holds ? 0 : 1 << TUTTI_MOVE_fetch);
+        assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_GATHER, 100, ranks, 0, 0, 0), 1 << TUTTI_MOVE_fetch);
+    }
 }
 
 /* What is chosen for some size, and the hash of one section. */
@@ -300,7 +307,7 @@ static int setup(void **state)
     setenv(
         "TUTTI_RULES",
         "allreduce: 0-8k@leader 0-8k@twoshot 8k-64k@staged reduce: 0-100@staged "
-        "bcast: 0-8k@mpi *@fetch alltoall: *@mpi "
+        "bcast: 0-8k@mpi *@fetch alltoall: *@mpi gather: 0-99/3-4@mpi "
         "message: 100-*@staged 0-99@staged *@direct message_far: 0-99@staged 101-*@staged *@pipelined aware: 0-8@host",
         1);
     setenv("TUTTI_RULES_FILE", file_name, 1);

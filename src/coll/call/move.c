@@ -83,8 +83,8 @@ uint32_t tutti_move_able(struct tutti_team *team, const struct tutti_call *call)
     uint32_t able = 0;
     if (!call->move)
         return 0;
-    const uint32_t permitted = tutti_moves_permitted(call->collective, move_largest(call->move), team->is_nonblocking,
-                                                     call->move->spare, call->move->aside);
+    const uint32_t permitted = tutti_moves_permitted(call->collective, move_largest(call->move), team->size,
+                                                     team->is_nonblocking, call->move->spare, call->move->aside);
     if (!permitted)
         return (uint32_t)TUTTI_NO(RULES);
     if (permitted & move_rows_of_teams())
@@ -170,7 +170,7 @@ static int move_agree(struct tutti_team *team, const struct tutti_call *call, st
             tutti_lead_offer(team, call);
     }
     if (!call->move->spare) /* or the program's hint decides */
-        agreed->first = tutti_moves_first(call->collective, move_largest(call->move), team->is_nonblocking);
+        agreed->first = tutti_moves_first(call->collective, move_largest(call->move), team->size, team->is_nonblocking);
     mine.count = agreed->able | (uint64_t)agreed->first << 32;
     mine.blocks |= move_sum(team, call->flow) << SUM_AT;
     tutti_team_arrive(team, &mine);

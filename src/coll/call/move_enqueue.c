@@ -20,7 +20,7 @@ static const struct tutti_algorithm *move_choose(const struct tutti_team *team, 
         if (tutti_moves[i]->spares && move_can(tutti_moves[i], team, call))
             return tutti_moves[i];
     }
-    while (known && (choice = tutti_moves_next(call->collective, longest, &from)) >= 0) {
+    while (known && (choice = tutti_moves_next(call->collective, longest, team->size, &from)) >= 0) {
         if (move_can(tutti_moves[choice], team, call))
             return tutti_moves[choice];
     }

@@ -29,7 +29,8 @@ static const struct tutti_section sections[TUTTI_MOVER_SECTIONS + 1] = {
     [MOVES_NONBLOCKING] = {"moves_nonblocking", &moves},
 };
 
-static struct tutti_rules_room room = {.section = sections,
+static struct tutti_rules_room room = {.by_ranks = 1,
+                                       .section = sections,
                                        .sections = TUTTI_MOVER_SECTIONS + 1,
                                        .known =
                                            "bcast, gather, scatter, allgather, alltoall, neighbor, moves_nonblocking"};
@@ -41,12 +42,12 @@ __attribute__((constructor)) static void moves_register(void)
 
 /* Rows that the rules of a section name before one that names `mpi`, or up to the last resort, which takes any call: so
  * rules that end with it replace those behind them. *any: 1 if a rule fits. */
-static uint32_t moves_named(int section, size_t bytes, int *any)
+static uint32_t moves_named(int section, size_t bytes, int ranks, int *any)
 {
     int from = tutti_rules_in_force(), choice;
     uint32_t rows = 0;
     *any = 0;
-    while ((choice = tutti_rules_next(room.first + section, bytes, &from)) >= 0) {
+    while ((choice = tutti_rules_next_of(room.first + section, bytes, ranks, &from)) >= 0) {
         *any = 1;
         if (choice == MOVES_MPI)
             break;
@@ -57,13 +58,13 @@ static uint32_t moves_named(int section, size_t bytes, int *any)
     return rows;
 }
 
-uint32_t tutti_moves_first(enum tutti_collective collective, size_t bytes, int nonblocking)
+uint32_t tutti_moves_first(enum tutti_collective collective, size_t bytes, int ranks, int nonblocking)
 {
     uint32_t rows = 0;
     for (int pass = 0; pass <= (nonblocking ? 1 : 0); pass++) {
         const int section = room.first + (pass ? MOVES_NONBLOCKING : tutti_mover_rules_of(collective));
         int from = tutti_rules_in_force(), choice;
-        while ((choice = tutti_rules_next(section, bytes, &from)) >= 0) {
+        while ((choice = tutti_rules_next_of(section, bytes, ranks, &from)) >= 0) {
             if (!tutti_rules_is_users(from) || choice == MOVES_MPI)
                 break; /* others come behind */
             rows |= UINT32_C(1) << choice;
@@ -89,27 +90,28 @@ static uint32_t moves_of_any_length(void)
     return rows;
 }
 
-uint32_t tutti_moves_permitted(enum tutti_collective collective, size_t bytes, int nonblocking, int spare, int aside)
+uint32_t tutti_moves_permitted(enum tutti_collective collective, size_t bytes, int ranks, int nonblocking, int spare,
+                               int aside)
 {
     int any;
-    uint32_t rows = moves_named(tutti_mover_rules_of(collective), bytes, &any);
+    uint32_t rows = moves_named(tutti_mover_rules_of(collective), bytes, ranks, &any);
     const int mpi = any && rows == 0;
     for (int i = 0; i < TUTTI_MOVES && !any; i++)
         rows |= (uint32_t)tutti_moves[i]->last_resort << i;
     if (mpi)
         return 0;
     if (nonblocking)
-        rows |= moves_named(MOVES_NONBLOCKING, bytes, &any);
+        rows |= moves_named(MOVES_NONBLOCKING, bytes, ranks, &any);
     rows |= aside ? moves_of_any_length() : 0;
     return spare ? moves_sparing() : rows;
 }
 
-int tutti_moves_next(enum tutti_collective collective, size_t bytes, int *from)
+int tutti_moves_next(enum tutti_collective collective, size_t bytes, int ranks, int *from)
 {
     const int section = room.first + tutti_mover_rules_of(collective);
     int choice;
     do
-        choice = tutti_rules_next(section, bytes, from);
+        choice = tutti_rules_next_of(section, bytes, ranks, from);
     while (choice == MOVES_MPI);
     return choice;
 }

@@ -29,10 +29,9 @@ int tutti_receive_is_kept(const struct tutti_request *entry)
     const struct tutti_receive *const receive = tutti_receive_of(entry);
     const struct tutti_recv_request *const recv = receive->recv;
     const struct tutti_stage *const stage = &receive->stage;
-    return tutti_door_alone() && !entry->persistent && recv->state == TUTTI_RECV_FETCHED && stage->staged &&
-           stage->lazy && stage->scratch.bounce && stage->places.id != 0 && !stage->image && !stage->plan &&
-           !stage->own_type && stage->bytes <= BYTES_MOST && recv->core.elements.whole && !recv->plan_held &&
-           !recv->own_type && !recv->wide && !recv->lent && recv->core.came == 0 && !recv->core.begun;
+    const int predefined = !recv->plan_held && !recv->own_type; /* and in one run: its place is known */
+    return tutti_door_alone() && !entry->persistent && recv->state == TUTTI_RECV_FETCHED && stage->lazy &&
+           stage->scratch.bounce && stage->places.id != 0 && predefined && stage->bytes <= BYTES_MOST && !recv->wide;
 }
 
 /* Frees all. */

@@ -2,13 +2,14 @@
  * has freed as soon as it could know that its message had ended, receives that are cancelled or too short, messages of
  * host memory. Rank 0 sends to rank 1. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kit.h"
 
-enum { WINDOW = 24, ROUNDS = 12, TAG = 3, NEVER = 4, WORD = 5, WARM = 4, LENGTHS = 4 };
+enum { WINDOW = 24, ROUNDS = 12, TAG = 3, NEVER = 4, WORD = 5, WARM = 4, LENGTHS = 6, WRONG_TAG = -77 };
 enum end { GET_STATUS, REQUEST_FREE, ENDS };
-static const int lengths[LENGTHS] = {8, 96, 1024, 20000};
+static const int lengths[LENGTHS] = {8, 5, 96, 1, 1024, 20000};
 static struct kit_buffer one, two, host;
 static int same_address;
 
@@ -79,6 +80,41 @@ static void cancelled(int bytes)
     CHECK(flag, "a receive of %d bytes is not cancelled", bytes);
 }
 
+/* A receive like those of the windows has a tag that no message has. */
+static void refused(int bytes)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (kit_rank == 1)
+        CHECK(MPI_Irecv(kit_put(&one, 0, NULL, (size_t)bytes), bytes, MPI_BYTE, 0, WRONG_TAG, MPI_COMM_WORLD,
+                        &request) != MPI_SUCCESS,
+              "a receive of %d bytes with a wrong tag is begun", bytes);
+}
+
+/* Receives like those of the windows on another communicator: the error of one that is too short is raised there. */
+static MPI_Comm other;
+static int raised;
+static void raise_on(MPI_Comm *comm, int *code, ...)
+{
+    raised += *comm == other;
+    (void)code;
+}
+static void elsewhere(int bytes)
+{
+    MPI_Request request;
+    const int before = raised;
+    if (kit_rank == 0) {
+        MPI_Send(kit_put(&one, 0, contents(bytes, bytes + 40), (size_t)bytes + 40), bytes + 40, MPI_BYTE, 1, TAG,
+                 other);
+        return;
+    }
+    MPI_Irecv(kit_put(&one, 0, NULL, (size_t)bytes), bytes, MPI_BYTE, 0, TAG, other, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (!getenv("TUTTI_RULES")) /* the MPI may carry it: MPICH 4.0 raises its error on MPI_COMM_WORLD */
+        return;
+    CHECK(raised == before + 1, "the error of a message for %d bytes is raised %d times where it belongs", bytes,
+          raised - before);
+}
+
 static void end_by(enum end end, MPI_Request *request)
 {
     int flag = 0;
@@ -140,12 +176,18 @@ int main(int argc, char **argv)
     kit_open(&one, KIT_DEVICE, WINDOW * 20000 + 64);
     kit_open(&two, KIT_DEVICE, WINDOW * 20000 + 64);
     kit_open(&host, KIT_HOST, WINDOW * 20000 + 64);
+    MPI_Errhandler handler;
+    MPI_Comm_create_errhandler(raise_on, &handler);
+    MPI_Comm_dup(MPI_COMM_WORLD, &other);
+    MPI_Comm_set_errhandler(other, handler);
     for (int round = 0; round < ROUNDS; round++) {
         const int bytes = lengths[round / 2 % LENGTHS];
         window(round, bytes, 0, 0);
         cancelled(bytes);
         window(round, bytes, round % 3 == 2, 0);
+        refused(bytes);
         window(round, bytes, 0, 40);
+        elsewhere(bytes);
         window(round, bytes, 0, 0);
         freed(round, bytes, GET_STATUS, 0);
         freed(round, bytes, REQUEST_FREE, 0);
@@ -156,5 +198,7 @@ int main(int argc, char **argv)
     kit_close(&one);
     kit_close(&two);
     kit_close(&host);
+    MPI_Comm_free(&other);
+    MPI_Errhandler_free(&handler);
     return kit_end("alike");
 }

@@ -7,7 +7,7 @@
 
 #include "kit.h"
 
-enum { WINDOW = 64, ROUNDS = 20, SHORT = 1000, LONG = 8000, TAG = 3, MANY = 8, DOUBLES = 24 };
+enum { WINDOW = 64, ROUNDS = 20, SHORT = 1000, LONG = 8000, TAG = 3, MANY = 8, DOUBLES = 24, TYPED = 3 };
 static struct kit_buffer out[MANY], in;
 static MPI_Request requests[WINDOW];
 static MPI_Status statuses[WINDOW];
@@ -191,10 +191,12 @@ int main(int argc, char **argv)
         at_once((enum mode)(round % MODES), 10 * round);
     for (int round = 0; round < ROUNDS; round++)
         drawn(round);
-    for (int round = 0; round < 3; round++)
+    for (int round = 0; round < TYPED; round++)
         typed(round);
     for (int round = 0; round < 4; round++)
         third_first(round % 2, 100 + round);
+    const int received = (int)kit_counted("MPI_Irecv", "fetched from the sender");
+    CHECK(kit_rank == 0 || received == ROUNDS * WINDOW + TYPED * 2 * WINDOW, "%d receives were counted", received);
     CHECK(kit_counted("MPI_Isend", "too many messages under way") == 0, "rendezvous are lost");
     int size;
     void *detached;

@@ -47,9 +47,12 @@ foreach(mpi IN LISTS TUTTI_MPI_SYSTEM) # an offer that names another allocation 
   set_tests_properties(mpi-alike-ways.${mpi} PROPERTIES FAIL_REGULAR_EXPRESSION "names bytes beyond its allocation")
 endforeach()
 program(alike_freed)
-set(alike_freed PROGRAM mpi-alike_freed RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 60)
-tutti_mpi_test(mpi-alike-freed ${alike_freed} ARGS 4000)
-tutti_mpi_test(mpi-alike-freed-threads ${alike_freed} ARGS 1500 3)
+set(alike_freed ENV ${stats} TUTTI_RULES=message:*@direct)
+tutti_mpi_test(mpi-alike-freed PROGRAM mpi-alike_freed RANKS 2 ARGS 6000 ${alike_freed} TIMEOUT 60)
+tutti_mpi_test(mpi-alike-freed-threads PROGRAM mpi-alike_freed RANKS 2 ARGS 2000 3 ${alike_freed} TIMEOUT 60)
+tutti_mpi_test(mpi-alike-freed-gpus PROGRAM mpi-alike_freed RANKS 2 ARGS 3000 ${alike_freed} TUTTI_HOST_GPUS=2 TIMEOUT 60)
+tutti_mpi_test(mpi-alike-freed-aware PROGRAM mpi-alike_freed RANKS 2 ARGS 3000 ${alike_freed} TUTTI_HOST_STRICT=0
+               TUTTI_MPI_GPU_AWARE=1 TIMEOUT 60)
 # What is known of the MPI's handles of receives, of the MPI alone.
 program(own_handles EVERYWHERE)
 tutti_mpi_test(mpi-own-handles PROGRAM mpi-own_handles RANKS 2 EVERYWHERE NO_PRELOAD)
