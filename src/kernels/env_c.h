@@ -30,6 +30,7 @@
 
 /* Small tiles: tests with contributions of some KiB have several for each block. */
 #define TUTTI_TILE(bytes)                       ((bytes) / 16)
+#define TUTTI_REDUCE_FEW(ends, ranks, outs, n)  TUTTI_REDUCE(ends, ranks, outs, n)
 #define TUTTI_REDUCE_DEEP(ends, ranks, outs, n) TUTTI_REDUCE(ends, ranks, outs, n)
 
 enum {

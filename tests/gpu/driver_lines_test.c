@@ -174,12 +174,29 @@ static void test_rules_of_ranks(void **state)
     assert_true(chooses("scan", 512 << 10, 4, "ll128") && chooses("scan", 512 << 10, 16, "direct"));
 }
 
+/* Kernels that reach buffers in place wait for all ranks at their begin: two GPUs take them from larger sizes on in
+ * blocking calls than in stream order, where the next launch overlaps that. */
+static void test_rules_of_two(void **state)
+{
+    (void)state;
+    assert_true(chooses("allreduce", 10 << 20, 2, "twoshot_ll128") &&
+                chooses("allreduce", 12 << 20, 2, "pipeline_direct"));
+    assert_true(chooses("allreduce_enqueue", 8 << 20, 2, "pipeline_direct"));
+    assert_false(chooses("allreduce_enqueue", 8 << 20, 3, "pipeline_direct"));
+    assert_true(chooses("reduce_scatter", 13 << 20, 2, "ll128") &&
+                chooses("reduce_scatter", 16 << 20, 2, "mapped_deep"));
+    assert_true(chooses("reduce_scatter_enqueue", 9 << 20, 2, "mapped_deep"));
+    assert_false(chooses("reduce_scatter_enqueue", 7 << 20, 2, "mapped_deep"));
+    assert_true(chooses("reduce", 32 << 20, 2, "chain") && chooses("reduce", 96 << 20, 2, "mapped_deep"));
+    assert_true(chooses("reduce", 96 << 20, 3, "chain_ll128") && chooses("reduce_scatter", 32 << 20, 4, "mapped"));
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ready),         cmocka_unit_test(test_told),
-                                       cmocka_unit_test(test_seen),          cmocka_unit_test(test_lines),
-                                       cmocka_unit_test(test_reach),         cmocka_unit_test(test_rules),
-                                       cmocka_unit_test(test_rules_of_ranks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ready),          cmocka_unit_test(test_told),
+                                       cmocka_unit_test(test_seen),           cmocka_unit_test(test_lines),
+                                       cmocka_unit_test(test_reach),          cmocka_unit_test(test_rules),
+                                       cmocka_unit_test(test_rules_of_ranks), cmocka_unit_test(test_rules_of_two)};
     char why[256] = "";
     void *driver = argc == 3 ? dlopen(argv[1], RTLD_NOW) : NULL, *nvml = argc == 3 ? dlopen(argv[2], RTLD_NOW) : NULL;
     if (!driver || !nvml)

@@ -29,6 +29,10 @@ string(CONCAT sequence_rules_mixed
        "reduce_scatter: 0-8k@ll 8k-256k@ll128 *@pipeline "
        "bcast: 0-8k@ll 8k-64k@ll128 *@pipeline gather: 0-8k@ll 8k-64k@ll128 *@pipeline "
        "scatter: 0-8k@ll *@pipeline allgather: 0-2k@ll 2k-64k@ll128 *@pipeline alltoall: 0-8k@ll *@ll128")
+# The default rules of CUDA, for the host device.
+file(STRINGS ${PROJECT_SOURCE_DIR}/src/device/cuda/cuda.c cuda_rules REGEX "^ +\"[^\"]*[:@][^\"]*\"")
+string(REGEX REPLACE "[\\\";]+ *" " " sequence_rules_cuda "${cuda_rules}")
+string(REGEX REPLACE " +" " " sequence_rules_cuda "${sequence_rules_cuda}")
 # The same steps at sizes that small channels and many sequences allow, and others in stream order.
 string(CONCAT sequence_rules_steps
        "allreduce: 0-512@ll 512-4k@ll128 4k-16k@twoshot_ll128 *@pipeline "
