@@ -17,14 +17,27 @@ static void forecast_learn(struct tutti_stay_forecast *forecast, int close)
     last->skip = (uint16_t)(close ? 0 : 1u << last->lost);
 }
 
+static int forecast_goes_on(const struct tutti_stay_forecast *forecast, unsigned position)
+{
+    const struct tutti_stay_position *const at = &forecast->at[position];
+    return at->went_on == BURSTS || (position >= BURSTS && !at->has_ended);
+}
+
+static unsigned forecast_next(unsigned position)
+{
+    return position + (position < TUTTI_STAY_POSITIONS - 1);
+}
+
 uint64_t tutti_stay_forecast(struct tutti_stay_forecast *forecast, uint64_t now, int fits, uint64_t stay_ns)
 {
     const int close = fits && forecast->fitted && forecast->ended > 0 && now - forecast->ended < stay_ns;
+    const int is_there = close && forecast->stays;
     if (forecast->fitted)
         forecast_learn(forecast, close);
-    forecast->position = close ? forecast->position + (forecast->position < TUTTI_STAY_POSITIONS - 1) : 0;
+    forecast->position = close ? forecast_next(forecast->position) : 0;
     struct tutti_stay_position *const here = &forecast->at[forecast->position];
-    const int goes_on = here->went_on == BURSTS || (forecast->position >= BURSTS && !here->has_ended);
+    const int goes_on = forecast_goes_on(forecast, forecast->position) &&
+                        (is_there || forecast_goes_on(forecast, forecast_next(forecast->position)));
     forecast->fitted = fits;
     forecast->stays = fits && goes_on && here->skip == 0;
     here->skip = (uint16_t)(here->skip - (fits && here->skip > 0));
