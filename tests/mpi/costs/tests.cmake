@@ -64,14 +64,14 @@ program(long_whole)
 tutti_mpi_test(mpi-long-whole PROGRAM mpi-long_whole RANKS 2 TIMEOUT 45)
 # Ranks that share a GPU and take turns there, as without MPS; with it; and with a GPU each.
 program(turns EVERYWHERE)
-tutti_mpi_test(mpi-turns PROGRAM mpi-turns RANKS 2 ARGS 1 EVERYWHERE TIMEOUT 40
+tutti_mpi_test(mpi-turns PROGRAM mpi-turns RANKS 2 ARGS 1 EVERYWHERE TIMEOUT 90
                ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_GPUS=1 TUTTI_HOST_TURNS_US=500)
-tutti_mpi_test(mpi-turns-mps PROGRAM mpi-turns RANKS 2 ARGS 0 TIMEOUT 40
+tutti_mpi_test(mpi-turns-mps PROGRAM mpi-turns RANKS 2 ARGS 0 TIMEOUT 90
                ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_GPUS=1)
-tutti_mpi_test(mpi-turns-apart PROGRAM mpi-turns RANKS 2 ARGS 0 TIMEOUT 40
+tutti_mpi_test(mpi-turns-apart PROGRAM mpi-turns RANKS 2 ARGS 0 TIMEOUT 90
                ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_GPUS=2 TUTTI_HOST_LINKS=all TUTTI_HOST_TURNS_US=500)
 program(turns_neighbours)
 set(turns_packets TUTTI_CHANNEL_MB=2 "TUTTI_RULES=message:*@direct neighbor:0-4k@ll *@pipeline *@fetch" TUTTI_HOST_GPUS=1)
-tutti_mpi_test(mpi-turns-neighbours PROGRAM mpi-turns_neighbours RANKS 2 ARGS 1 TIMEOUT 40
+tutti_mpi_test(mpi-turns-neighbours PROGRAM mpi-turns_neighbours RANKS 2 ARGS 1 TIMEOUT 90
                ENV ${stats} ${turns_packets} TUTTI_HOST_TURNS_US=200)
-tutti_mpi_test(mpi-turns-neighbours-mps PROGRAM mpi-turns_neighbours RANKS 2 ARGS 0 TIMEOUT 40 ENV ${stats} ${turns_packets})
+tutti_mpi_test(mpi-turns-neighbours-mps PROGRAM mpi-turns_neighbours RANKS 2 ARGS 0 TIMEOUT 90 ENV ${stats} ${turns_packets})
