@@ -47,7 +47,7 @@ sequences(steps steps 60000 225 50 64k ${sequence_unequal} TUTTI_HOST_BLOCKS=24)
 sequences(steps-few steps 70000 75 50 64k ${sequence_equal} TUTTI_HOST_BLOCKS=24 TUTTI_BLOCKS=3)
 sequences(mixed mixed 80000 60 20 2m ${sequence_unequal} TUTTI_HOST_BLOCKS=24)
 sequences(large mixed 90000 4 3 64m TUTTI_HOST_BLOCKS=24)
-sequences(large-cuda cuda 95000 4 3 48m TUTTI_HOST_BLOCKS=24 TUTTI_LINES=1 TUTTI_TEST_STREAMS=1)
+sequences(large-cuda cuda 95000 4 3 24m TUTTI_HOST_BLOCKS=24 TUTTI_LINES=1 TUTTI_TEST_STREAMS=1)
 
 if(TARGET mpi-sequences.openmpi)
   set(many "")
