@@ -1,7 +1,7 @@
 /* Random messages like those before them, from and into allocations that the program frees and makes again, mostly at
  * the same address, as soon as their messages are complete, while messages of others are open. Rank 0 sends to rank 1;
- * both draw the same. Arguments: steps, and the number of threads. In the first half of the steps no call but
- * completions says the program that a message is complete. */
+ * both draw the same. Arguments: steps, and the number of threads. In the first half of the steps
+ * completion calls alone complete messages. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

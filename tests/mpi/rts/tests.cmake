@@ -56,3 +56,8 @@ tutti_mpi_test(mpi-alike-freed-aware PROGRAM mpi-alike_freed RANKS 2 ARGS 3000 $
 # What is known of the MPI's handles of receives, of the MPI alone.
 program(own_handles EVERYWHERE)
 tutti_mpi_test(mpi-own-handles PROGRAM mpi-own_handles RANKS 2 EVERYWHERE NO_PRELOAD)
+program(persistent_random EVERYWHERE)
+tutti_mpi_test(mpi-persistent-random PROGRAM mpi-persistent_random RANKS 2 ENV ${stats} EVERYWHERE TIMEOUT 60)
+tutti_mpi_test(mpi-persistent-random-direct PROGRAM mpi-persistent_random RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 60)
+tutti_mpi_test(mpi-persistent-random-slow PROGRAM mpi-persistent_random RANKS 2 ENV ${stats} TUTTI_HOST_MAPPING_US=1000000 TIMEOUT 60)
+tutti_mpi_test(mpi-persistent-random-threads PROGRAM mpi-persistent_random RANKS 2 ARGS 50 threads ENV ${stats} TIMEOUT 60)
