@@ -19,11 +19,20 @@
 
 enum { FAILURES = 3, PATIENCE = 25, AGREE_EVERY = 16 };
 
+static const char *volatile step = "MPI_Init";
+
+/* A step before the first sequence, which may take as long as any other. */
+static void begins(const char *what)
+{
+    step = what;
+    alarm(PATIENCE);
+}
+
 /* What hangs is said as far as that can be done here. */
 static void stuck(int signal_number)
 {
     (void)signal_number;
-    fprintf(stderr, "FAILED rank %d: nothing has come on for too long\n", kit_rank);
+    fprintf(stderr, "FAILED rank %d: nothing has come on for too long, last in %s\n", kit_rank, step);
     seq_say();
     _exit(1);
 }
@@ -52,11 +61,17 @@ static void first_of_all(size_t most)
     int n = (int)(most / 4);
     if (!seq_graphs())
         return;
-    for (int i = 0; i < kit_pair_count; i++)
+    for (int i = 0; i < kit_pair_count; i++) {
+        begins("a first call of a type");
         MPI_Allreduce(in, in + 64, 1, kit_pairs[i].handle->type, kit_op(kit_pairs[i].op), MPI_COMM_WORLD);
+    }
+    begins("a large MPI_Allreduce");
     MPI_Allreduce(in, out, n, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    begins("a large MPI_Scan");
     MPI_Scan(in, out, n, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    begins("a large MPI_Reduce");
     MPI_Reduce(in, out, n, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+    begins("a large MPI_Reduce_scatter_block");
     MPI_Reduce_scatter_block(in, out, n / kit_size, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
 
@@ -64,7 +79,7 @@ int main(int argc, char **argv)
 {
     static struct seq seq;
     signal(SIGALRM, stuck);
-    alarm(PATIENCE);
+    begins("MPI_Init");
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     long wanted = argc > 1 ? strtol(argv[1], NULL, 0) : 200, done = 0;
     size_t most = argc > 2 ? bytes_of(argv[2]) : 128 << 10, since = 0, calls = 0;
@@ -76,9 +91,12 @@ int main(int argc, char **argv)
         printf("sequences: seed %llu, %ld of at most %zu bytes a call, %s\n", (unsigned long long)kit_seed, wanted,
                most, seq_graphs() ? "with graphs" : "no graphs on this device");
     fflush(stdout);
+    begins("allocations");
     seq_data_open(most);
+    begins("new communicators");
     seq_slots_open();
     first_of_all(most);
+    step = "sequences";
     uint64_t start = tutti_now_ns();
     int failed = 0;
     for (; done < wanted; done++) {
