@@ -95,6 +95,7 @@ static void test_complete(void **state)
                                       offsetof(struct tutti_device, launch.lacks),
                                       offsetof(struct tutti_device, gpu.lines),
                                       offsetof(struct tutti_device, gpu.ready),
+                                      offsetof(struct tutti_device, stream.copy_in),
                                       offsetof(struct tutti_device, event.record_default),
                                       offsetof(struct tutti_device, memory.copy_pinned),
                                       offsetof(struct tutti_device, memory.copy_ordinary),
