@@ -28,17 +28,20 @@ enum {
     TUTTI_LANE_SLOTS = 544,         /* slots of all lanes of a pair, see tutti_lane_shape() */
     TUTTI_LANE_RINGS = 11648 << 10, /* data of all lanes of a pair, */
     TUTTI_LANE_BYTES = 13184 << 10, /* and its places for packets behind them */
+    TUTTI_LANE_FIRST = 4,           /* lanes with large places for packets */
     TUTTI_LANE_PLACES = 4,          /* for packets, of each lane: chunk q uses place q modulo 4 */
     TUTTI_LANE_THREADS = 512        /* of a block */
 };
 
 /* A message of up to so many bytes goes as packets, and the bytes of a place for them: twice as many, and the first
  * packet. Longer ones go by chunks, since packets take the link twice. */
-#define TUTTI_LANE_PACKETS_OF(lane) ((lane) < 4 ? 16384u : 2044u)
-#define TUTTI_LANE_PLACE_OF(lane)   ((lane) < 4 ? 36u << 10 : 4u << 10)
+#define TUTTI_LANE_PACKETS_OF(lane) ((lane) < TUTTI_LANE_FIRST ? 16384u : 2044u)
+#define TUTTI_LANE_PLACE_OF(lane)   ((lane) < TUTTI_LANE_FIRST ? 36u << 10 : 4u << 10)
 /* Where the places of a lane begin, behind the rings. */
 #define TUTTI_LANE_PLACES_OF(lane)                                                                                     \
-    (TUTTI_LANE_PLACES * ((lane) < 4 ? (lane) * (36u << 10) : 4 * (36u << 10) + ((lane)-4) * (4u << 10)))
+    (TUTTI_LANE_PLACES * ((lane) < TUTTI_LANE_FIRST                                                                    \
+                              ? (lane) * (36u << 10)                                                                   \
+                              : TUTTI_LANE_FIRST * (36u << 10) + ((lane)-TUTTI_LANE_FIRST) * (4u << 10)))
 
 /* What a receive accepts of a source, beside the number of a lane. */
 enum { TUTTI_LANE_NONE = 254, TUTTI_LANE_ALL = 255 };

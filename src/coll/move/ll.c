@@ -1,7 +1,16 @@
 /* ll: one exchange of packets of 16 bytes, half of them flags; the least time from launch to end, twice the bytes. */
 #include "coll/move/runs.h"
+#include "kernels/grains.h"
 
-enum { UNIT = 16, WARP = 32, GRAIN = 512, WORTH = 2048, THREADS_MOST = 128, WARPS_MOST = 8, BLOCKS_MOST = 128 };
+enum {
+    UNIT = 16,
+    WARP = 32,
+    GRAIN = TUTTI_LL_GRAIN,
+    WORTH = 2048,
+    THREADS_MOST = 128,
+    WARPS_MOST = 8,
+    BLOCKS_MOST = 128
+};
 
 /* A block handles all peers' parts at once: the more peers, the less of each. */
 static void ll_runs(const struct tutti_team *team, uint64_t longest, struct tutti_runs *runs)

@@ -1,7 +1,16 @@
 /* ll128: one exchange of lines of 128 bytes that carry their flags. */
 #include "coll/move/runs.h"
+#include "kernels/grains.h"
 
-enum { LINE = 128, DATA = 120, GROUP = 4, BLOCKS_MOST = 132, WARP = 32, WARPS_LEAST = 4, WARPS_MOST = 16 };
+enum {
+    LINE = TUTTI_LINE,
+    DATA = TUTTI_LINE_DATA,
+    GROUP = TUTTI_LINES_GRAIN,
+    BLOCKS_MOST = 132,
+    WARP = 32,
+    WARPS_LEAST = 4,
+    WARPS_MOST = 16
+};
 
 /* A warp moves GROUP lines at once. */
 static void ll128_runs(const struct tutti_team *team, uint64_t longest, struct tutti_runs *runs)
