@@ -194,6 +194,37 @@ static void test_complete_copies(void **state)
     fake->current(-1);
 }
 
+/* A program of the driver's API has a context of its own beside the primary one, in which Tutti works already: its
+ * copies are complete when they return too, once its memory was seen. Nothing is set or waited for a second time, but
+ * in a new context that has the old one's handle. */
+static void test_contexts_beside(void **state)
+{
+    (void)state;
+    struct tutti_memory memory;
+    void *first, *own;
+    fake->current(0);
+    assert_int_equal(device->memory.alloc(0, 100, &first), TUTTI_OK);
+    fake->current(-1);
+    for (int round = 0; round < 2; round++) {
+        void *const context = fake->make_context(0);
+        own = fake->make_in(context, 4096);
+        assert_int_equal(fake->flags_of(context), 0x08);
+        fake->busy = 3;
+        device->memory.classify(own, &memory);
+        assert_int_equal(memory.gpu, 0);
+        assert_int_equal(fake->flags_of(context), 0x88);
+        assert_int_equal(fake->busy, 0);
+        fake->busy = 3;
+        device->memory.classify(own, &memory);
+        device->memory.classify(first, &memory);
+        assert_int_equal(fake->busy, 3);
+        fake->busy = 0;
+        assert_int_equal(device->memory.free(own), TUTTI_OK);
+        fake->end_context(context);
+    }
+    assert_int_equal(device->memory.free(first), TUTTI_OK);
+}
+
 /* A context that the program has made is met: copies under way are waited for, by an event of the legacy stream. A
  * context that Tutti makes has none. The per-thread stream of the calling thread is never made: a forked child that
  * ends would destroy it. */
@@ -342,6 +373,7 @@ int main(int argc, char **argv)
                                        cmocka_unit_test(test_kept_pack),
                                        cmocka_unit_test(test_stay_pack),
                                        cmocka_unit_test(test_complete_copies),
+                                       cmocka_unit_test(test_contexts_beside),
                                        cmocka_unit_test(test_copies_under_way),
                                        cmocka_unit_test(test_copies_in_capture),
                                        cmocka_unit_test(test_copy_ordinary),

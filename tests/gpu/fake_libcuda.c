@@ -43,6 +43,27 @@ static void *make(int gpu, enum fake_kind kind, size_t bytes)
     return fake_create(gpu, kind, bytes)->base;
 }
 
+static struct CUctx_st own_context; /* one at a time */
+static void *make_context(int gpu)
+{
+    own_context = (struct CUctx_st){.gpu = gpu, .alive = 1, .flags = CU_CTX_MAP_HOST, .id = fake_ids++};
+    return &own_context;
+}
+static void end_context(void *context)
+{
+    ((CUcontext)context)->alive = 0;
+}
+static void *make_in(void *context, size_t bytes)
+{
+    struct memory *memory = fake_create(((CUcontext)context)->gpu, FAKE_MALLOC, bytes);
+    memory->made_in = context;
+    return memory->base;
+}
+static unsigned flags_of(const void *context)
+{
+    return ((const struct CUctx_st *)context)->flags;
+}
+
 static void reset(int gpu)
 {
     fake_primary[gpu].alive = 0;
@@ -92,6 +113,10 @@ struct fake_control fake_state = {.driver = 13000,
                                   .make = make,
                                   .reset = reset,
                                   .current = current,
+                                  .make_context = make_context,
+                                  .end_context = end_context,
+                                  .make_in = make_in,
+                                  .flags_of = flags_of,
                                   .release = release,
                                   .flags = context_flags,
                                   .live = live};

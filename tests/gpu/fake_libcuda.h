@@ -38,6 +38,10 @@ struct fake_control {
 
     void *(*make_stream)(int gpu, unsigned flags);             /* a stream of the program */
     void *(*make)(int gpu, enum fake_kind kind, size_t bytes); /* memory of the program */
+    void *(*make_context)(int gpu);                            /* of the program's own, beside the primary one */
+    void (*end_context)(void *context);                        /* the next one has the same handle */
+    void *(*make_in)(void *context, size_t bytes);             /* memory of such a context */
+    unsigned (*flags_of)(const void *context);                 /* of such a context */
     void (*reset)(int gpu);                                    /* as cudaDeviceReset */
     void (*current)(int gpu);                                  /* as cudaSetDevice; -1: no context */
     int (*release)(int gpu);    /* gives up the primary context; how many hold it still */

@@ -78,7 +78,9 @@ static void answer(CUpointer_attribute attribute, void *to, const struct memory 
         range_of(m, &base, &bytes);
     switch ((int)attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-        *(CUcontext *)to = m && (m->kind == FAKE_MALLOC || m->kind == FAKE_PINNED) ? &fake_primary[m->gpu] : NULL;
+        *(CUcontext *)to = !m || (m->kind != FAKE_MALLOC && m->kind != FAKE_PINNED) ? NULL
+                           : m->made_in                                             ? m->made_in
+                                                                                    : &fake_primary[m->gpu];
         break;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *(unsigned *)to = !m ? 0 : m->kind == FAKE_PINNED ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;

@@ -35,6 +35,7 @@ struct memory {
     int gpu, fd;
     enum fake_kind kind;
     int registered, mapped;
+    CUcontext made_in; /* a context of the program's own; NULL: the primary one */
 };
 
 extern struct CUctx_st fake_primary[GPUS];

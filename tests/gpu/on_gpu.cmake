@@ -284,6 +284,8 @@ gpu_test(mapping mpi-mapping 2 ENV ${pays} TUTTI_RULES=message:*@direct)
 # Without the time that loading the packing kernels takes, which is part of the price there.
 gpu_test(mapping-pays mpi-mapping 2 ARGS pays ENV TUTTI_MAPPING_PRICE_US=2000 TUTTI_RULES=message:*@direct)
 gpu_test(complete-copies mpi-complete_copies 2 ENV ${pays})
+gpu_test(contexts mpi-contexts 2 ARGS 400)
+gpu_test(contexts-pays mpi-contexts 2 ARGS 400 ENV ${pays} TUTTI_TEST_SEED=7)
 gpu_test(mapping-scratch mpi-mapping 2 ARGS scratch ENV ${pays} TUTTI_RULES=message:*@direct)
 gpu_test(mapping-freed mpi-mapping 2 ARGS freed ENV TUTTI_RULES=message:*@direct)
 gpu_test(mapping-random mpi-mapping 2 ARGS random ENV ${pays} TUTTI_RULES=message:*@direct)

@@ -3,6 +3,8 @@
  * them, but not Tutti's kernels, which run in streams of their own and on other GPUs: they would read what the copy has
  * not written yet, or it would overwrite their data. A flag of the context makes these calls wait, as GPU-aware
  * MPIs and UCX ask for too. */
+#include <stdlib.h>
+
 #include "core/clock.h"
 #include "core/log.h"
 #include "device/cuda/gpu.h"
@@ -63,4 +65,44 @@ int tutti_cuda_complete_copies(int gpu, CUcontext handle, int fresh)
     }
     tutti_cuda.ThreadExchangeStreamCaptureMode(&mode);
     return complete;
+}
+
+/* Contexts of the program beside those in which Tutti works, which were asked already: a driver API program such as
+ * PyCUDA makes its own beside the primary one. Never freed: there are as many as the program has at a time, since a
+ * handle that comes again takes its entry. */
+struct beside {
+    struct beside *next;
+    CUcontext handle;
+    _Atomic(unsigned long long) id;
+};
+static _Atomic(struct beside *) besides;
+static pthread_mutex_t besides_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct beside *beside_find(CUcontext handle)
+{
+    struct beside *beside = atomic_load_explicit(&besides, memory_order_acquire);
+    while (beside && beside->handle != handle)
+        beside = beside->next;
+    return beside;
+}
+
+void tutti_cuda_complete_beside(int gpu, CUcontext handle)
+{
+    unsigned long long id;
+    struct beside *beside = beside_find(handle);
+    if (tutti_cuda.CtxGetId(handle, &id) != CUDA_SUCCESS ||
+        (beside && atomic_load_explicit(&beside->id, memory_order_acquire) == id))
+        return;
+    pthread_mutex_lock(&besides_lock);
+    tutti_cuda_complete_copies(gpu, handle, 0);
+    beside = beside_find(handle);
+    if (beside) {
+        atomic_store_explicit(&beside->id, id, memory_order_release);
+    } else if ((beside = malloc(sizeof *beside))) { /* without memory the context is asked again */
+        beside->next = atomic_load(&besides);
+        beside->handle = handle;
+        atomic_init(&beside->id, id);
+        atomic_store_explicit(&besides, beside, memory_order_release);
+    }
+    pthread_mutex_unlock(&besides_lock);
 }

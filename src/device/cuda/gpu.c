@@ -114,14 +114,24 @@ void tutti_cuda_look(void)
     }
 }
 
+int tutti_cuda_works_in(int gpu, CUcontext handle)
+{
+    const struct tutti_cuda_context *context =
+        gpu >= 0 && gpu < TUTTI_CUDA_GPUS ? atomic_load_explicit(&chosen[gpu], memory_order_acquire) : NULL;
+    return context && context->handle == handle;
+}
+
 void tutti_cuda_adopt(int gpu, CUcontext handle)
 {
     if (gpu < 0 || gpu >= TUTTI_CUDA_GPUS || !handle)
         return;
     pthread_mutex_lock(&choose_lock);
-    if (!tutti_cuda_has_context(gpu))
+    const int first = !tutti_cuda_has_context(gpu);
+    if (first)
         gpu_keep(gpu, handle, MET);
     pthread_mutex_unlock(&choose_lock);
+    if (!first)
+        tutti_cuda_complete_beside(gpu, handle);
 }
 
 int tutti_cuda_count(void)

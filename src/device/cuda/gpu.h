@@ -60,7 +60,10 @@ int tutti_cuda_has_context(int gpu);
 /* Notices resets: the context of a GPU is not the one that was chosen. Of all GPUs, since pinned host memory goes
  * with the context that it was taken in. */
 void tutti_cuda_look(void);
-/* The program has memory in this context. If `gpu` has no context yet, this one becomes its context. */
+/* 1 if this is the context in which Tutti works on `gpu`: one load. */
+int tutti_cuda_works_in(int gpu, CUcontext handle);
+/* The program has memory in this context. If `gpu` has no context yet, this one becomes its context. Else it is one
+ * beside that: the contexts of a process reach each other's memory on a GPU, but each completes its own copies. */
 void tutti_cuda_adopt(int gpu, CUcontext handle);
 /* Number of GPUs; 0 if the driver is not initialised. */
 int tutti_cuda_count(void);
@@ -73,6 +76,8 @@ int tutti_cuda_any(void);
  * return. Waits for those under way, for a limited time, unless the context is fresh: Tutti has just made it. Local. 0:
  * the driver cannot. */
 int tutti_cuda_complete_copies(int gpu, CUcontext handle, int fresh);
+/* The same, once, for a context of the program beside the one in which Tutti works. Any thread. */
+void tutti_cuda_complete_beside(int gpu, CUcontext handle);
 
 /* 1 if this process sees the GPU of this UUID: *device. */
 int tutti_cuda_of_uuid(const unsigned char uuid[16], CUdevice *device);

@@ -5,21 +5,24 @@
 #include "core/status.h"
 #include "device/cuda/gpu.h"
 
-enum { KIND_ATTRIBUTES = 4, ALL_ATTRIBUTES = 6 };
+enum { KIND_ATTRIBUTES = 4, ALL_ATTRIBUTES = 7 };
 
 /* One call of the driver: it fills in zeros for pointers that it does not know, needs no current context and leaves no
- * error behind. The first `attributes` of the list are asked for. */
-static void ask_driver(const void *pointer, unsigned attributes, struct tutti_memory *out)
+ * error behind. The first `attributes` of the list are asked for. owner: the context in which the memory was made; NULL
+ * for that of pools and mappings, and where it is not asked for. */
+static void ask_driver(const void *pointer, unsigned attributes, struct tutti_memory *out, CUcontext *owner)
 {
     static CUpointer_attribute wanted[ALL_ATTRIBUTES] = {
         CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,       CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-        CU_POINTER_ATTRIBUTE_BUFFER_ID,   CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+        CU_POINTER_ATTRIBUTE_BUFFER_ID,   CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+        CU_POINTER_ATTRIBUTE_CONTEXT};
     unsigned type = 0, managed = 0;
     int ordinal = -1;
     unsigned long long id = 0;
     CUdeviceptr base = 0;
     size_t bytes = 0;
-    void *values[ALL_ATTRIBUTES] = {&type, &managed, &ordinal, &id, &base, &bytes};
+    void *values[ALL_ATTRIBUTES] = {&type, &managed, &ordinal, &id, &base, &bytes, owner};
+    *owner = NULL;
     *out = (struct tutti_memory){.kind = TUTTI_MEMORY_HOST, .gpu = -1};
     if (!pointer || !tutti_cuda_ready())
         return;
@@ -42,25 +45,22 @@ static void ask_driver(const void *pointer, unsigned attributes, struct tutti_me
 
 void tutti_cuda_kind(const void *pointer, struct tutti_memory *out)
 {
-    ask_driver(pointer, KIND_ATTRIBUTES, out);
+    CUcontext owner;
+    ask_driver(pointer, KIND_ATTRIBUTES, out, &owner);
 }
 
 void tutti_cuda_classify(const void *pointer, struct tutti_memory *out)
 {
-    ask_driver(pointer, ALL_ATTRIBUTES, out);
+    CUcontext owner;
+    ask_driver(pointer, ALL_ATTRIBUTES, out, &owner);
     if (out->kind == TUTTI_MEMORY_MANAGED)
         tutti_cuda_look();
     if (out->kind != TUTTI_MEMORY_DEVICE)
         return;
     tutti_cuda_range_classify(pointer, out);
     tutti_cuda_look();
-    if (out->gpu >= 0 && !tutti_cuda_has_context(out->gpu)) {
-        static CUpointer_attribute owner[] = {CU_POINTER_ATTRIBUTE_CONTEXT};
-        CUcontext context = NULL;
-        void *value[] = {&context};
-        if (tutti_cuda.PointerGetAttributes(1, owner, value, (CUdeviceptr)pointer) == CUDA_SUCCESS)
-            tutti_cuda_adopt(out->gpu, context);
-    }
+    if (owner && out->gpu >= 0 && !tutti_cuda_works_in(out->gpu, owner))
+        tutti_cuda_adopt(out->gpu, owner);
 }
 
 int tutti_cuda_alloc(int gpu, size_t bytes, void **device)

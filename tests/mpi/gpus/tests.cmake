@@ -50,6 +50,14 @@ foreach(mpi IN LISTS gpus_builders)
 endforeach()
 tutti_mpi_test(mpi-gpus-complete-copies PROGRAM mpi-complete_copies RANKS 2 LABELS gpus TIMEOUT 60 ENV ${gpus_env} TUTTI_HOST_LINKS=all)
 
+# Only on NVIDIA's GPUs: tests/gpu/on_gpu.cmake.
+tutti_mpi_program(mpi-contexts LIBRARIES tutti-core SOURCES gpus/contexts.c)
+foreach(mpi IN LISTS gpus_builders)
+  if(TARGET mpi-contexts.${mpi})
+    target_link_libraries(mpi-contexts.${mpi} PRIVATE mpi-kit.${mpi})
+  endif()
+endforeach()
+
 tutti_mpi_program(mpi-reset LIBRARIES tutti-core MPIS ${TUTTI_MPIS} SOURCES gpus/reset.c gpus/gpu.c)
 foreach(mpi IN LISTS gpus_builders)
   target_link_libraries(mpi-reset.${mpi} PRIVATE mpi-kit.${mpi})
