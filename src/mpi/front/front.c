@@ -1,7 +1,10 @@
 /* Opening a front end: the calls that it wraps, and the stub's table. */
+#include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/log.h"
 #include "core/settings.h"
 #include "mpi/call/calls.h"
 #include "mpi/enqueue/messages.h"
@@ -39,6 +42,19 @@ static const struct row {
     {(void *)tutti_door_##name, (void **)(void *)&tutti_next.name},
 #include "mpi/real/calls.inc"
 };
+
+/* libtutti.so loads this library when it has found the MPI. In LD_PRELOAD by itself it stands in front of no call, and
+ * the program would run without a word. */
+__attribute__((constructor)) static void front_preloaded(void)
+{
+    const char *list = getenv("LD_PRELOAD");
+    Dl_info own;
+    if (!list || dladdr((void *)tutti_front_open, &own) == 0 || !own.dli_fname)
+        return;
+    const char *slash = strrchr(own.dli_fname, '/'), *name = slash ? slash + 1 : own.dli_fname;
+    if (strstr(list, name) && !strstr(list, "libtutti.so"))
+        tutti_warn("%s is in LD_PRELOAD, where it does nothing: put libtutti.so there, which loads it", name);
+}
 
 static void point_table(enum tutti_table where)
 {

@@ -29,5 +29,11 @@ grep "MPI_Allreduce " stats.err | grep "passed" | grep -q "host memory" || say "
 [ "$(grep -c "^tutti: call " stats.err)" = 1 ] || say "the table is there $(grep -c "^tutti: call " stats.err) times"
 grep "MPI_Allreduce " allocated.err | grep -q "accelerated" ||
     say "memory of MPI_Alloc_mem was not used as device memory: $(cat allocated.err)"
+for part in "${library%/*}"/libtutti-openmpi.so "${library%/*}"/libtutti-mpich.so; do
+    [ -e "$part" ] || continue
+    try part LD_PRELOAD="$part" TUTTI_DEVICE=host "$program"
+    grep -q "^tutti: ${part##*/} is in LD_PRELOAD, where it does nothing: put libtutti.so there" part.err ||
+        say "no word about ${part##*/} in LD_PRELOAD: $(cat part.err)"
+done
 echo "output: $failed failed"
 [ $failed -eq 0 ]
