@@ -1,7 +1,8 @@
 /* Collectives with neighbours of two ranks on one GPU, each of which has the other one as both neighbours, so that
  * their blocks would be packed. Where the processes take turns on the GPU, the ranks fetch their blocks by copies
- * through pinned memory, since kernels that pack wait for a turn. The argument is 1 if they take turns; otherwise the
- * leader's kernel moves the blocks. */
+ * through pinned memory, since kernels that pack wait for a turn. Arguments: 1 if they take turns, otherwise the
+ * leader's kernel moves the blocks; "staged": the rules have no row that fetches, so the MPI makes the calls, and each
+ * names the reason. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,16 +46,21 @@ static void run(enum call call, int l, const void *from, void *to)
     }
 }
 
+static int counted_as(enum call call, const char *how)
+{
+    return (int)kit_counted(names[call], how);
+}
+
 static int through(void)
 {
     return (int)kit_counted("copies of messages", "through pinned memory");
 }
 
-static void one(enum call call, int l, int turns)
+static void one(enum call call, int l, int turns, int staged)
 {
+    static const char fetches[] = "fetched from each other", reason[] = "ranks share a GPU without MPS";
     const size_t all = (size_t)lengths[l] * BLOCKS;
-    const int before = through();
-    const int fetched = (int)kit_counted(names[call], "fetched from each other");
+    const int before = through(), fetched = counted_as(call, fetches), refused = counted_as(call, reason);
     for (int i = 0; i < TIMES; i++) {
         for (size_t b = 0; b < all; b++)
             sent[b] = (unsigned char)(kit_rank * 101 + i * 31 + call * 7 + (int)b + (int)b / 251);
@@ -65,11 +71,13 @@ static void one(enum call call, int l, int turns)
         run(call, l, from, to);
         CHECK(memcmp(kit_get(&in, NULL), right, all) == 0, "%s of %d bytes is wrong", names[call], lengths[l]);
     }
-    const int copies = through() - before;
-    const int took = (int)kit_counted(names[call], "fetched from each other") - fetched;
-    CHECK(took == (turns ? TIMES : 0), "%s of %d bytes: %d of %d were fetched", names[call], lengths[l], took, TIMES);
+    const int copies = through() - before, took = counted_as(call, fetches) - fetched;
+    const int named = counted_as(call, reason) - refused, fetch = turns && !staged;
+    CHECK(took == (fetch ? TIMES : 0), "%s of %d bytes: %d of %d were fetched", names[call], lengths[l], took, TIMES);
+    CHECK(named == (staged ? TIMES : 0), "%s of %d bytes: %d of %d rows name turns", names[call], lengths[l], named,
+          TIMES);
     if (call != SPACED) /* a kernel fetches those with gaps */
-        CHECK(turns ? copies >= TIMES / 2 : copies == 0, "%s of %d bytes: %d copies", names[call], lengths[l], copies);
+        CHECK(fetch ? copies >= TIMES / 2 : copies == 0, "%s of %d bytes: %d copies", names[call], lengths[l], copies);
 }
 
 int main(int argc, char **argv)
@@ -78,7 +86,7 @@ int main(int argc, char **argv)
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (kit_plain || kit_size != 2)
         kit_skip("turns_neighbours", "two ranks with the library are needed");
-    const int turns = argc > 1 ? atoi(argv[1]) : 0;
+    const int turns = argc > 1 ? atoi(argv[1]) : 0, staged = argc > 2 && strcmp(argv[2], "staged") == 0;
     kit_open(&out, KIT_DEVICE, sizeof sent);
     kit_open(&in, KIT_DEVICE, sizeof sent);
     MPI_Cart_create(MPI_COMM_WORLD, 1, &two, &periodic, 0, &ring);
@@ -92,7 +100,7 @@ int main(int argc, char **argv)
                 run((enum call)call, l, kit_put(&out, 0, sent, sizeof sent), kit_put(&in, 0, mine, sizeof mine));
     for (int call = 0; call < CALLS; call++) {
         for (int l = 0; l < LENGTHS; l++)
-            one((enum call)call, l, turns);
+            one((enum call)call, l, turns, staged);
     }
     for (int l = 0; l < LENGTHS; l++)
         MPI_Type_free(&spaced[l]);
