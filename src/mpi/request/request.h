@@ -63,7 +63,9 @@ struct tutti_request_kind {
      * operation, or in an error: the MPI completes the request. */
     void (*claim)(struct tutti_request *const entries[], int n);
     void (*unclaim)(struct tutti_request *entry);
-    int begins_claimed; /* 1: the MPI knows nothing of a start before unclaim(), which may be called again */
+    /* 1: the MPI knows nothing of a start before unclaim(), which may be called again. So each call that gets requests
+     * hands them over (tests/laws/requests.py). */
+    int begins_claimed;
     /* Claimed: 1 if the operation has ended. */
     int (*claimed_done)(const struct tutti_request *entry);
     /* Delivers the data of a request that has completed with this status, and may correct the status. Called again if

@@ -51,6 +51,19 @@ struct completion_calls completion_of_mpi(void)
     return calls;
 }
 
+int completion_is_there(const struct completion_calls *calls, enum completion call)
+{
+    return call == COMPLETION_GET_STATUS_ALL    ? calls->get_status_all != NULL
+           : call == COMPLETION_GET_STATUS_ANY  ? calls->get_status_any != NULL
+           : call == COMPLETION_GET_STATUS_SOME ? calls->get_status_some != NULL
+                                                : 1;
+}
+
+int completion_looks(enum completion call)
+{
+    return call >= COMPLETION_GET_STATUS;
+}
+
 int completion_waits(enum completion call)
 {
     return call == COMPLETION_WAIT || call == COMPLETION_WAITALL || call == COMPLETION_WAITANY ||

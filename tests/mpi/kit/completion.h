@@ -48,6 +48,10 @@ struct completed {
 };
 /* Makes the call once. Calls of lists get the request behind an empty one. */
 struct completed completion_make(const struct completion_calls *calls, enum completion call, MPI_Request *request);
+/* 1 if the MPI has the call. */
+int completion_is_there(const struct completion_calls *calls, enum completion call);
+/* 1 if the call leaves the request as it is. */
+int completion_looks(enum completion call);
 /* 1 if the call waits. */
 int completion_waits(enum completion call);
 

@@ -7,10 +7,11 @@
 
 #include <tutti/tutti.h>
 
+#include "completion.h"
 #include "kit.h"
 
-enum { SLOTS = 12, MOST = 70000, THREADS = 3, TAGS = 100, LENGTHS = 8, WORD = 90 };
-enum way { WAIT, WAITALL, WAITANY, WAITSOME, TEST, TESTALL, TESTANY, TESTSOME, GET_STATUS, CANCEL, WAYS };
+enum { SLOTS = 12, MOST = 70000, THREADS = 3, TAGS = 100, LENGTHS = 8, WORD = 90, LOOKS = 8 };
+enum way { WAIT, WAITALL, WAITANY, WAITSOME, TEST, TESTALL, TESTANY, TESTSOME, GET_STATUS, CANCEL, EACH, WAYS };
 enum mode { SEND, SSEND, MODES };
 static const int lengths[LENGTHS] = {1, 8, 96, 480, 1000, 5000, 40000, MOST};
 
@@ -23,8 +24,9 @@ struct worker {
     pthread_t id;
     int tag, steps;
     uint64_t state;
-    long wrong, handles, messages;
+    long wrong, handles, messages, calls; /* calls: of EACH */
     struct slot slot[SLOTS];
+    void *other; /* device memory */
     char data[MOST], got[MOST];
 };
 
@@ -91,6 +93,22 @@ static void start(struct worker *w, int chance, int all)
     }
 }
 
+/* Rank 0: completes the send by the next of all calls that complete requests or look at them, made alone until the send
+ * is complete. What a call that looks has shown complete is so: the buffer may change at once. */
+static void complete_one(struct worker *w, int s)
+{
+    MPI_Request *const request = &w->slot[s].request;
+    enum completion call;
+    do
+        call = (enum completion)(w->calls++ % COMPLETIONS);
+    while (!completion_is_there(&completion_library, call));
+    while (!completion_make(&completion_library, call, request).flag)
+        continue;
+    sent(w, s);
+    if (completion_looks(call))
+        MPI_Wait(request, MPI_STATUS_IGNORE);
+}
+
 /* Rank 0: one call of this kind for n requests, of which some may complete. Returns how many have. */
 static int call_once(enum way way, int n, MPI_Request requests[], int done[])
 {
@@ -145,6 +163,10 @@ static void complete(struct worker *w, unsigned set, enum way way, int once)
         }
         if (n == 0)
             return;
+        if (way == EACH) {
+            complete_one(w, which[0]);
+            continue;
+        }
         call_once(way, n, requests, done);
         for (int i = 0; i < n; i++) {
             w->slot[which[i]].request = requests[i];
@@ -170,17 +192,22 @@ static void receive(struct worker *w, unsigned set)
     }
 }
 
-/* An active request is freed; the send goes on, and the receiver's word says that it has ended. */
+/* An active request is freed; the send goes on, and the receiver's word says that it has ended. Another send of as many
+ * bytes, which is received first, takes no memory of the freed one. */
 static void free_active(struct worker *w, int s)
 {
     struct slot *const slot = &w->slot[s];
+    MPI_Request other;
     char word = 0;
     if (!slot->active)
         return;
     if (kit_rank == 0) {
         MPI_Request_free(&slot->request);
+        MPI_Isend(w->other, slot->bytes, MPI_BYTE, 1, w->tag + WORD, MPI_COMM_WORLD, &other);
         MPI_Recv(&word, 1, MPI_CHAR, 1, w->tag + WORD, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Wait(&other, MPI_STATUS_IGNORE);
     } else {
+        MPI_Recv(w->other, slot->bytes, MPI_BYTE, 0, w->tag + WORD, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         receive(w, 1U << s);
         MPI_Send(&word, 1, MPI_CHAR, 0, w->tag + WORD, MPI_COMM_WORLD);
     }
@@ -188,30 +215,47 @@ static void free_active(struct worker *w, int s)
     make(w, s);
 }
 
-/* Wrong arguments are errors at once; a synchronous send is not complete before its receive begins. */
+/* A synchronous send is not complete before its receive begins: the call does not say so, or wait. Then its request is
+ * completed, or freed while it is active. */
+static void before_receive(void *at, enum completion call, int frees)
+{
+    MPI_Request request;
+    char word = 0;
+    if (kit_rank == 0) {
+        MPI_Ssend_init(at, 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request);
+        MPI_Start(&request);
+        for (int i = 0; i < LOOKS && !completion_waits(call) && completion_is_there(&completion_library, call); i++)
+            CHECK(!completion_make(&completion_library, call, &request).flag,
+                  "%s: a synchronous send is complete before its receive", completion_names[call]);
+        if (frees)
+            MPI_Request_free(&request);
+        MPI_Send(&word, 1, MPI_CHAR, 1, WORD, MPI_COMM_WORLD);
+        if (!frees) {
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+            MPI_Request_free(&request);
+        }
+    } else {
+        MPI_Recv(&word, 1, MPI_CHAR, 0, WORD, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(at, 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Wrong arguments are errors at once. */
 static void first_ones(void)
 {
     MPI_Request request;
     void *at = NULL;
-    char word = 0;
-    int flag = 0;
     tutti_alloc(MOST, &at);
-    if (kit_rank == 0) {
+    if (kit_rank == 0 && kit_errors_returned()) {
         CHECK(MPI_Send_init(at, 8, MPI_BYTE, 1, -77, MPI_COMM_WORLD, &request) != MPI_SUCCESS,
               "a tag below 0 is taken");
         CHECK(MPI_Send_init(at, 8, MPI_BYTE, 2, 0, MPI_COMM_WORLD, &request) != MPI_SUCCESS,
               "a rank too many is taken");
-        MPI_Ssend_init(at, 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request);
-        MPI_Start(&request);
-        for (int i = 0; i < 100; i++)
-            MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
-        CHECK(!flag, "a synchronous send is complete before its receive");
-        MPI_Send(&word, 1, MPI_CHAR, 1, WORD, MPI_COMM_WORLD);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
-        MPI_Request_free(&request);
-    } else {
-        MPI_Recv(&word, 1, MPI_CHAR, 0, WORD, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Recv(at, 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    for (int call = 0; call < COMPLETIONS; call++) {
+        before_receive(at, (enum completion)call, 0);
+        before_receive(at, (enum completion)call, 1);
     }
     tutti_free(at);
 }
@@ -219,6 +263,8 @@ static void first_ones(void)
 static void *work(void *with)
 {
     struct worker *const w = with;
+    if (tutti_alloc(MOST, &w->other) != 0)
+        MPI_Abort(MPI_COMM_WORLD, 1);
     for (int s = 0; s < SLOTS; s++) {
         void *memory = NULL;
         if (tutti_alloc(MOST, &memory) != 0)
@@ -229,7 +275,7 @@ static void *work(void *with)
     for (int step = 0; step < w->steps; step++) {
         start(w, draw(w, 100), draw(w, 2));
         const unsigned set = (unsigned)draw(w, 1 << SLOTS);
-        const enum way way = (enum way)draw(w, WAYS), look = (enum way)(TEST + draw(w, 4));
+        const enum way way = (enum way)(draw(w, 2) ? EACH : draw(w, WAYS)), look = (enum way)(TEST + draw(w, 4));
         const int looks = draw(w, 3) == 0, frees = draw(w, 8) == 0, slot = draw(w, SLOTS);
         if (kit_rank == 0 && looks)
             complete(w, ~0U, look, 1);
@@ -251,6 +297,7 @@ static void *work(void *with)
             MPI_Request_free(&w->slot[s].request);
         tutti_free(w->slot[s].at);
     }
+    tutti_free(w->other);
     return NULL;
 }
 
@@ -261,8 +308,7 @@ int main(int argc, char **argv)
     const int level = kit_start(&argc, &argv, threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     if (kit_plain || kit_size != 2 || (threads > 1 && level < MPI_THREAD_MULTIPLE))
         kit_skip("persistent_random", "two ranks with the library, and the threads, are needed");
-    if (kit_errors_returned())
-        first_ones();
+    first_ones();
     for (int t = 0; t < threads; t++) {
         worker[t].tag = t * TAGS;
         worker[t].steps = steps;
