@@ -38,12 +38,12 @@ struct piece {
     struct piece *newer, *older; /* of all that are kept */
 };
 
-static struct piece *bucket[BUCKETS]; /* what is kept, the newest first */
-static struct piece *newest, *oldest;
-static unsigned pieces; /* that are kept */
-static unsigned small;  /* that may share an allocation, taken or kept */
-static struct tutti_bounce_counts counts;
-static struct tutti_lock lock; /* of all above; never held while the device is called */
+static struct tutti_lock lock;                            /* never held while the device is called */
+static struct piece *bucket[BUCKETS] TUTTI_GUARDED(lock); /* what is kept, the newest first */
+static struct piece *newest TUTTI_GUARDED(lock), *oldest TUTTI_GUARDED(lock);
+static unsigned pieces TUTTI_GUARDED(lock); /* that are kept */
+static unsigned small TUTTI_GUARDED(lock);  /* that may share an allocation, taken or kept */
+static struct tutti_bounce_counts counts TUTTI_GUARDED(lock);
 
 static size_t bounce_limit(void)
 {
@@ -59,15 +59,15 @@ static size_t bounce_class_of(size_t bytes)
     return (bytes + step - 1) / step * step;
 }
 
-/* ---- what is kept; the lock is held ---- */
+/* ---- what is kept ---- */
 
-static struct piece **bounce_bucket_of(const struct tutti_bounce_kind *kind, int gpu, size_t room)
+static struct piece **bounce_bucket_of(const struct tutti_bounce_kind *kind, int gpu, size_t room) TUTTI_HOLDS(lock)
 {
     const uint64_t key = (uint64_t)room ^ (uint64_t)(uintptr_t)kind ^ (uint64_t)gpu << 48;
     return &bucket[key * UINT64_C(0x9e3779b97f4a7c15) >> 57];
 }
 
-static void bounce_keep(struct piece *piece)
+static void bounce_keep(struct piece *piece) TUTTI_HOLDS(lock)
 {
     struct piece **first = bounce_bucket_of(piece->kind, piece->gpu, piece->base.room);
     piece->next = *first;
@@ -83,7 +83,7 @@ static void bounce_keep(struct piece *piece)
     pieces++;
 }
 
-static void bounce_unkeep(struct piece *piece)
+static void bounce_unkeep(struct piece *piece) TUTTI_HOLDS(lock)
 {
     *piece->at = piece->next;
     if (piece->next)
@@ -96,6 +96,7 @@ static void bounce_unkeep(struct piece *piece)
 
 /* One of at least so many bytes, and at most `most` times as many. */
 static struct piece *bounce_find(const struct tutti_bounce_kind *kind, int gpu, size_t room, size_t most)
+    TUTTI_HOLDS(lock)
 {
     for (size_t c = room; c <= most * room; c = bounce_class_of(c + 1)) {
         struct piece *piece = *bounce_bucket_of(kind, gpu, c);
@@ -138,7 +139,7 @@ static size_t bounce_end(struct piece *piece, int alive)
 }
 
 /* Ends the oldest one. The lock is let go meanwhile; the bytes are held until they are free. */
-static void end_oldest(int alive)
+static void end_oldest(int alive) TUTTI_HOLDS(lock)
 {
     struct piece *piece = oldest;
     bounce_unkeep(piece);
@@ -168,9 +169,9 @@ static size_t bounce_room_for(size_t bytes)
     return room <= bounce_limit() ? room : (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
-/* Counts so many bytes more as held, where they may be; the lock is held. What would not fit beside what is taken, or
+/* Counts so many bytes more as held, where they may be. What would not fit beside what is taken, or
  * is larger than the limit by itself, does not drive out what is kept. */
-static int bounce_reserve(size_t room, int bounded)
+static int bounce_reserve(size_t room, int bounded) TUTTI_HOLDS(lock)
 {
     if (bounded && counts.held - counts.kept + room > bounce_limit())
         return 0;

@@ -8,7 +8,7 @@
 enum { NAP_NS = 20000 };
 
 /* No thread wakes another one, so that giving the lock back costs no atomic operation: the sleep is short. */
-void tutti_lock_wait(struct tutti_lock *lock)
+TUTTI_UNGUARDED void tutti_lock_wait(struct tutti_lock *lock)
 {
     while (!tutti_lock_try(lock))
         syscall(SYS_futex, &lock->held, FUTEX_WAIT_PRIVATE, 1, &(const struct timespec){0, NAP_NS}, NULL, 0);

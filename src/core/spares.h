@@ -13,13 +13,25 @@ struct tutti_spares {
     void *first;
 };
 
+static inline void *tutti_spares_pop(struct tutti_spares *spares, size_t link) TUTTI_HOLDS(spares->lock)
+{
+    char *const object = spares->first;
+    if (object)
+        spares->first = *(void **)(void *)(object + link);
+    return object;
+}
+
+static inline void tutti_spares_push(struct tutti_spares *spares, void *object, size_t link) TUTTI_HOLDS(spares->lock)
+{
+    *(void **)(void *)((char *)object + link) = spares->first;
+    spares->first = object;
+}
+
 /* NULL: the list is empty. */
 static inline void *tutti_spares_take(struct tutti_spares *spares, size_t link, int alone)
 {
     tutti_lock_take_alone(&spares->lock, alone);
-    char *const object = spares->first;
-    if (object)
-        spares->first = *(void **)(void *)(object + link);
+    void *const object = tutti_spares_pop(spares, link);
     tutti_lock_give(&spares->lock);
     return object;
 }
@@ -27,8 +39,7 @@ static inline void *tutti_spares_take(struct tutti_spares *spares, size_t link, 
 static inline void tutti_spares_give(struct tutti_spares *spares, void *object, size_t link, int alone)
 {
     tutti_lock_take_alone(&spares->lock, alone);
-    *(void **)(void *)((char *)object + link) = spares->first;
-    spares->first = object;
+    tutti_spares_push(spares, object, link);
     tutti_lock_give(&spares->lock);
 }
 

@@ -140,7 +140,7 @@ void tutti_fiber_lock(pthread_mutex_t *mutex)
         tutti_fiber_yield();
 }
 
-void tutti_fiber_take_later(struct tutti_lock *of)
+TUTTI_UNGUARDED void tutti_fiber_take_later(struct tutti_lock *of)
 {
     if (!here) {
         tutti_lock_wait(of);

@@ -33,8 +33,8 @@ void tutti_fiber_moved(void);
 /* pthread_mutex_lock(), for locks that a fiber may hold while it waits. */
 void tutti_fiber_lock(pthread_mutex_t *mutex);
 /* The same of a lock of the other kind. */
-void tutti_fiber_take_later(struct tutti_lock *of);
-static inline void tutti_fiber_take(struct tutti_lock *of)
+void tutti_fiber_take_later(struct tutti_lock *of) TUTTI_TAKES(*of);
+TUTTI_UNGUARDED static inline void tutti_fiber_take(struct tutti_lock *of) TUTTI_TAKES(*of)
 {
     if (__builtin_expect(!tutti_lock_try(of), 0))
         tutti_fiber_take_later(of);

@@ -18,6 +18,14 @@ static void receives_poll(void)
 static struct tutti_lock lock; /* of its count */
 static struct tutti_step receives = {.name = "receives of device memory", .poll = receives_poll};
 
+static void receives_count(int more) TUTTI_HOLDS(lock)
+{
+    if (more)
+        tutti_step_open_locked(&receives);
+    else
+        tutti_step_close_locked(&receives);
+}
+
 /* Counts the receive among the open steps. Peers send no rendezvous to a rank that has passed no memory of a GPU. */
 static void receive_begin(struct tutti_receive *receive)
 {
@@ -25,7 +33,7 @@ static void receive_begin(struct tutti_receive *receive)
         return;
     tutti_progress_add(&receives);
     tutti_lock_take_alone(&lock, tutti_door_alone());
-    tutti_step_open_locked(&receives);
+    receives_count(1);
     tutti_lock_give(&lock);
     receive->open = 1;
 }
@@ -34,7 +42,7 @@ static void receive_end(struct tutti_receive *receive)
 {
     if (receive->open) {
         tutti_lock_take_alone(&lock, tutti_door_alone());
-        tutti_step_close_locked(&receives);
+        receives_count(0);
         tutti_lock_give(&lock);
     }
     receive->open = 0;

@@ -18,10 +18,10 @@ enum { ENDING_NS = 1000000000 };
 
 static void rndv_poll(void);
 static struct tutti_step sends = {.name = "sends to ranks of the node", .poll = rndv_poll};
-static struct tutti_lock lock;
+struct tutti_lock tutti_sends_lock;
 /* With an RTS or data on the way, or not left; the oldest first. Their requests complete in the order in which the MPI
  * has them, so that the message that completes one finds it at the head of the MPI's list. */
-static struct tutti_send_request *all, **last = &all;
+static struct tutti_send_request *all TUTTI_GUARDED(tutti_sends_lock), **last TUTTI_GUARDED(tutti_sends_lock) = &all;
 
 /* Those that have ended, for the next ones. */
 static struct tutti_spares spares;
@@ -52,17 +52,22 @@ void tutti_send_destroy(struct tutti_send_request *sent)
     tutti_spares_give(&spares, sent, offsetof(struct tutti_send_request, next), tutti_door_alone());
 }
 
-void tutti_send_list(struct tutti_send_request *sent)
+static void list_append(struct tutti_send_request *sent) TUTTI_HOLDS(tutti_sends_lock)
 {
-    tutti_progress_add(&sends);
-    tutti_lock_take_alone(&lock, tutti_door_alone());
     sent->next = NULL;
     *last = sent;
     last = &sent->next;
     if (sent->core.rndv)
         tutti_p2p_list(&tutti_p2p, &sent->core);
     tutti_step_open_locked(&sends);
-    tutti_lock_give(&lock);
+}
+
+void tutti_send_list(struct tutti_send_request *sent)
+{
+    tutti_progress_add(&sends);
+    tutti_lock_take_alone(&tutti_sends_lock, tutti_door_alone());
+    list_append(sent);
+    tutti_lock_give(&tutti_sends_lock);
 }
 
 /* The data are out of the program's buffer. */
@@ -122,7 +127,7 @@ static int rts_is_gone(struct tutti_send_request *sent, int waits_for_rts, int *
 
 /* 1 if the entry leaves the list. The RTS may leave after the data: an MPI may report one to itself as sent only
  * when it is received. */
-static int rndv_step(struct tutti_send_request *sent, int *open)
+static int rndv_step(struct tutti_send_request *sent, int *open) TUTTI_HOLDS(tutti_sends_lock)
 {
     const int synchronous = sent->message.mode == TUTTI_SEND_SYNCHRONOUS;
     const int waits_for_rts = !sent->core.elements.plan || synchronous;
@@ -137,8 +142,7 @@ static int rndv_step(struct tutti_send_request *sent, int *open)
     return sent->state == TUTTI_SEND_LEFT && gone && carried;
 }
 
-/* The lock is held. */
-static void rndv_progress_poll_locked(void)
+static void rndv_progress_poll_locked(void) TUTTI_HOLDS(tutti_sends_lock)
 {
     struct tutti_send_request **at = &all;
     int open = 0, left = 0;
@@ -166,23 +170,13 @@ static void rndv_poll(void)
     if (!tutti_endpoint)
         return;
     tutti_endpoint_announce_rest(tutti_endpoint, tutti_door_alone());
-    if (!tutti_lock_try_alone(&lock, tutti_door_alone()))
+    if (!tutti_lock_try_alone(&tutti_sends_lock, tutti_door_alone()))
         return;
     TUTTI_INSIDE();
     if (all)
         rndv_progress_poll_locked();
-    tutti_lock_give(&lock);
+    tutti_lock_give(&tutti_sends_lock);
     tutti_endpoint_poll(tutti_endpoint);
-}
-
-void tutti_sends_lock(void)
-{
-    tutti_lock_take_alone(&lock, tutti_door_alone());
-}
-
-void tutti_sends_unlock(void)
-{
-    tutti_lock_give(&lock);
 }
 
 int tutti_send_claim(struct tutti_send_request *sent)
@@ -190,14 +184,28 @@ int tutti_send_claim(struct tutti_send_request *sent)
     return sent->claimed = !tutti_send_has_left(sent);
 }
 
-void tutti_send_unclaim(struct tutti_send_request *sent)
+/* 1 if the MPI does not know yet that the data have left. */
+static int claim_ends(struct tutti_send_request *sent) TUTTI_HOLDS(tutti_sends_lock)
 {
-    tutti_lock_take_alone(&lock, tutti_door_alone());
     const int lacks = sent->claimed && tutti_send_has_left(sent);
     sent->claimed = 0;
-    tutti_lock_give(&lock);
+    return lacks;
+}
+
+void tutti_send_unclaim(struct tutti_send_request *sent)
+{
+    tutti_lock_take_alone(&tutti_sends_lock, tutti_door_alone());
+    const int lacks = claim_ends(sent);
+    tutti_lock_give(&tutti_sends_lock);
     if (lacks)
         tutti_self_complete(sent->tag);
+}
+
+/* The poll that takes it out of the list destroys it; 1: one has. */
+static int list_frees(struct tutti_send_request *sent) TUTTI_HOLDS(tutti_sends_lock)
+{
+    sent->freed = 1;
+    return sent->state == TUTTI_SEND_OUT;
 }
 
 void tutti_send_release(struct tutti_send_request *sent)
@@ -206,10 +214,9 @@ void tutti_send_release(struct tutti_send_request *sent)
         tutti_send_destroy(sent);
         return;
     }
-    tutti_lock_take_alone(&lock, tutti_door_alone());
-    const int out = sent->state == TUTTI_SEND_OUT;
-    sent->freed = 1;
-    tutti_lock_give(&lock);
+    tutti_lock_take_alone(&tutti_sends_lock, tutti_door_alone());
+    const int out = list_frees(sent);
+    tutti_lock_give(&tutti_sends_lock);
     if (out)
         tutti_send_destroy(sent);
 }
@@ -219,13 +226,19 @@ static int has_left_now(void *with)
     return tutti_send_has_left(with);
 }
 
-/* A receiver that waits in another call, perhaps in a send of its own, fetches the message meanwhile. */
-void tutti_send_await(struct tutti_send_request *sent)
+/* A receiver that waits in another call, perhaps in a send of its own, fetches the message meanwhile. The rendezvous is
+ * not given back while the lock is held. */
+static void send_urge(struct tutti_send_request *sent) TUTTI_HOLDS(tutti_sends_lock)
 {
-    tutti_lock_take_alone(&lock, tutti_door_alone());
     if (sent->core.rndv)
         tutti_endpoint_urge(tutti_endpoint, sent->core.rndv);
-    tutti_lock_give(&lock);
+}
+
+void tutti_send_await(struct tutti_send_request *sent)
+{
+    tutti_lock_take_alone(&tutti_sends_lock, tutti_door_alone());
+    send_urge(sent);
+    tutti_lock_give(&tutti_sends_lock);
     tutti_progress_wait(&(const struct tutti_wait){.done = has_left_now, .with = sent});
 }
 
@@ -237,7 +250,7 @@ struct ending {
     int dropped;
 };
 
-static int rndv_ended(void *with)
+TUTTI_UNGUARDED static int rndv_ended(void *with) /* only whether the list is empty */
 {
     struct ending *ending = with;
     rndv_poll(); /* also what has left, whose RTSs are on their way */

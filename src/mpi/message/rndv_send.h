@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "core/lock.h"
 #include "mpi/message/rndv.h"
 #include "p2p/seen.h"
 
@@ -44,11 +45,10 @@ struct tutti_send_request *tutti_send_begin(const struct tutti_message *message,
 void tutti_send_list(struct tutti_send_request *sent);
 /* Of a staged message that is not listed: 1 if the MPI has sent it, so that there is nothing to be polled. */
 int tutti_send_is_over(struct tutti_send_request *sent);
-/* No thread polls the sends in between. */
-void tutti_sends_lock(void);
-void tutti_sends_unlock(void);
-/* Between these two. 0: the request is complete already. */
-int tutti_send_claim(struct tutti_send_request *sent);
+/* While it is held no thread polls the sends. */
+extern struct tutti_lock tutti_sends_lock;
+/* 0: the request is complete already. */
+int tutti_send_claim(struct tutti_send_request *sent) TUTTI_HOLDS(tutti_sends_lock);
 /* Completes the request if the data have left. */
 void tutti_send_unclaim(struct tutti_send_request *sent);
 /* 1 if the data have left the program's buffer, and a synchronous message is received. */

@@ -34,10 +34,10 @@ static int by_rndv_deliver(struct tutti_request *entry, MPI_Status *status)
 
 static void by_rndv_claim(struct tutti_request *const entries[], int n)
 {
-    tutti_sends_lock();
+    tutti_lock_take_alone(&tutti_sends_lock, tutti_door_alone());
     for (int i = 0; i < n; i++)
         entries[i]->claimed = tutti_send_claim(by_rndv_of(entries[i])->sent);
-    tutti_sends_unlock();
+    tutti_lock_give(&tutti_sends_lock);
 }
 
 static void by_rndv_unclaim(struct tutti_request *entry)

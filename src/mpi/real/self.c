@@ -34,8 +34,8 @@ static struct stand_in {
     struct stand_in *next;
     MPI_Errhandler handler; /* the communicator keeps it alive */
     MPI_Comm comm;
-} * stand_ins;            /* one for each handler */
-static MPI_Request pulse; /* a receive of what is sent at the end */
+} * stand_ins;                                      /* one for each handler */
+static MPI_Request pulse TUTTI_GUARDED(pulse_lock); /* a receive of what is sent at the end */
 
 int tutti_self_last_tag(void)
 {
@@ -226,7 +226,8 @@ void tutti_self_look(void)
     tutti_self_progress();
 }
 
-void tutti_self_open(void)
+/* Before other threads make calls, and after. */
+TUTTI_UNGUARDED void tutti_self_open(void)
 {
     pulse = tutti_handles.no_request;
     pthread_mutex_lock(&lock);
@@ -235,7 +236,7 @@ void tutti_self_open(void)
     pthread_mutex_unlock(&lock);
 }
 
-static void end_pulse(void)
+TUTTI_UNGUARDED static void end_pulse(void)
 {
     if (pulse == tutti_handles.no_request)
         return;

@@ -10,7 +10,7 @@
 
 atomic_int tutti_requests_open, tutti_files_advance;
 static struct tutti_lock lock; /* of the table */
-static struct tutti_request *table;
+static struct tutti_request *table TUTTI_GUARDED(lock);
 static struct tutti_spares unused;
 static struct tutti_reserve reserve; /* for requests that the MPI is at already */
 static struct tutti_request anchor;  /* in the table for good: uthash frees and allocates one that is empty */
@@ -23,15 +23,14 @@ static unsigned table_hash_of(MPI_Request request)
     return (unsigned)(word * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
-/* The lock is held, here and in the next two. */
-static struct tutti_request *table_find(MPI_Request request)
+static struct tutti_request *table_find(MPI_Request request) TUTTI_HOLDS(lock)
 {
     struct tutti_request *entry;
     HASH_FIND_BYHASHVALUE(hh, table, &request, sizeof request, table_hash_of(request), entry);
     return entry;
 }
 
-static void table_add(struct tutti_request *entry)
+static void table_add(struct tutti_request *entry) TUTTI_HOLDS(lock)
 {
     if (!table) {
         anchor.handle = tutti_handles.no_request;
@@ -40,7 +39,7 @@ static void table_add(struct tutti_request *entry)
     HASH_ADD_BYHASHVALUE(hh, table, handle, sizeof entry->handle, table_hash_of(entry->handle), entry);
 }
 
-static struct tutti_request *table_take(MPI_Request request)
+static struct tutti_request *table_take(MPI_Request request) TUTTI_HOLDS(lock)
 {
     struct tutti_request *entry = table_find(request);
     if (entry)
@@ -66,8 +65,7 @@ void tutti_request_give(struct tutti_request *entry)
     tutti_spares_give(&unused, entry, offsetof(struct tutti_request, next), tutti_door_alone());
 }
 
-/* The lock is held. */
-static void table_count(int more)
+static void table_count(int more) TUTTI_HOLDS(lock)
 {
     const int open = atomic_load_explicit(&tutti_requests_open, memory_order_relaxed);
     atomic_store_explicit(&tutti_requests_open, open + more, memory_order_relaxed);
@@ -114,10 +112,15 @@ struct tutti_request *tutti_request_visit(MPI_Request request)
     return entry;
 }
 
+static void table_visits(struct tutti_request *entry, int more) TUTTI_HOLDS(lock)
+{
+    entry->visits += more;
+}
+
 void tutti_request_leave(struct tutti_request *entry)
 {
     tutti_lock_take_alone(&lock, tutti_door_alone());
-    entry->visits--;
+    table_visits(entry, -1);
     tutti_lock_give(&lock);
 }
 

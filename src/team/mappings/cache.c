@@ -56,6 +56,7 @@ struct tutti_cache *tutti_cache_new(size_t entries)
 }
 
 static struct tutti_mapping **chain_of(struct tutti_cache *cache, int peer, int gpu, const struct tutti_export *what)
+    TUTTI_HOLDS(cache->lock)
 {
     uint64_t h = tutti_mix(what->id ^ (uint64_t)(unsigned)peer << 40 ^ (uint64_t)(unsigned)gpu << 56);
     return &cache->chain[h & (cache->chains - 1)];
@@ -74,7 +75,7 @@ static void unlink_use(struct tutti_mapping *m)
     m->older->newer = m->newer;
 }
 
-static void link_newest(struct tutti_cache *cache, struct tutti_mapping *m)
+static void link_newest(struct tutti_cache *cache, struct tutti_mapping *m) TUTTI_HOLDS(cache->lock)
 {
     m->older = cache->ends.older;
     m->newer = &cache->ends;
@@ -82,8 +83,8 @@ static void link_newest(struct tutti_cache *cache, struct tutti_mapping *m)
     cache->ends.older = m;
 }
 
-/* Out of the chain and the list; the lock is held, the mapping counted. */
-static void cache_unlink(struct tutti_cache *cache, struct tutti_mapping *m)
+/* Out of the chain and the list; the mapping is counted. */
+static void cache_unlink(struct tutti_cache *cache, struct tutti_mapping *m) TUTTI_HOLDS(cache->lock)
 {
     struct tutti_mapping **at = chain_of(cache, m->peer, m->gpu, &m->what);
     while (*at != m)
@@ -93,8 +94,9 @@ static void cache_unlink(struct tutti_cache *cache, struct tutti_mapping *m)
     cache->count--;
 }
 
-/* Takes an unreferenced mapping out, for cache_unmap(); the lock is held. */
+/* Takes an unreferenced mapping out, for cache_unmap(). */
 static void cache_drop(struct tutti_cache *cache, struct tutti_mapping *m, struct tutti_mapping **dropped)
+    TUTTI_HOLDS(cache->lock)
 {
     cache_unlink(cache, m);
     atomic_fetch_add(&cache->drops, 1);
@@ -102,26 +104,26 @@ static void cache_drop(struct tutti_cache *cache, struct tutti_mapping *m, struc
     *dropped = m;
 }
 
-/* Without the lock. */
-/* Releases that would keep steps of the host back (progress/gate.h) come with the next ones. */
+/* Releases that would keep steps of the host back (progress/gate.h) come with the next ones. Returns those of now. */
 static struct tutti_mapping *cache_put_off(struct tutti_cache *cache, struct tutti_mapping *dropped)
+    TUTTI_HOLDS(cache->lock)
 {
     struct tutti_mapping **last = &dropped;
-    if (!dropped && !cache->put_off)
-        return NULL;
-    tutti_fiber_take(&cache->lock);
     while (*last)
         last = &(*last)->next;
     *last = cache->put_off;
     cache->put_off = tutti_gate_closed() ? dropped : NULL;
-    dropped = cache->put_off ? NULL : dropped;
-    tutti_lock_give(&cache->lock);
-    return dropped;
+    return cache->put_off ? NULL : dropped;
 }
 
+/* Without the lock. */
 static void cache_unmap(struct tutti_cache *cache, const struct tutti_device *device, struct tutti_mapping *dropped)
 {
+    if (!dropped && !cache->put_off)
+        return;
+    tutti_fiber_take(&cache->lock);
     dropped = cache_put_off(cache, dropped);
+    tutti_lock_give(&cache->lock);
     while (dropped) {
         struct tutti_mapping *m = dropped;
         dropped = m->next;
@@ -133,7 +135,7 @@ static void cache_unmap(struct tutti_cache *cache, const struct tutti_device *de
 }
 
 /* Makes room for `more` mappings as far as unreferenced ones can go. */
-static void make_room(struct tutti_cache *cache, size_t more, struct tutti_mapping **dropped)
+static void make_room(struct tutti_cache *cache, size_t more, struct tutti_mapping **dropped) TUTTI_HOLDS(cache->lock)
 {
     for (struct tutti_mapping *m = cache->ends.newer, *next; m != &cache->ends && cache->count + more > cache->entries;
          m = next) {
@@ -145,7 +147,7 @@ static void make_room(struct tutti_cache *cache, size_t more, struct tutti_mappi
 
 /* What the peer had where it has `what` now is gone; what is in use goes with its last reference. */
 static void drop_stale(struct tutti_cache *cache, int peer, const struct tutti_export *what,
-                       struct tutti_mapping **dropped)
+                       struct tutti_mapping **dropped) TUTTI_HOLDS(cache->lock)
 {
     for (struct tutti_mapping *m = cache->ends.newer, *next; m != &cache->ends; m = next) {
         next = m->newer;
@@ -157,7 +159,7 @@ static void drop_stale(struct tutti_cache *cache, int peer, const struct tutti_e
     }
 }
 
-static void mapping_refer(struct tutti_cache *cache, struct tutti_mapping *m)
+static void mapping_refer(struct tutti_cache *cache, struct tutti_mapping *m) TUTTI_HOLDS(cache->lock)
 {
     if (m->refs++ == 0 && m->channel)
         cache->count--;
@@ -168,6 +170,7 @@ static void mapping_refer(struct tutti_cache *cache, struct tutti_mapping *m)
 
 /* May be one that is still being made. */
 static struct tutti_mapping *cache_seek(struct tutti_cache *cache, int peer, int gpu, const struct tutti_export *what)
+    TUTTI_HOLDS(cache->lock)
 {
     struct tutti_mapping *m = *chain_of(cache, peer, gpu, what);
     while (m && !mappings_cache_same(m, peer, gpu, what))
@@ -187,13 +190,19 @@ struct tutti_mapping *tutti_cache_find(struct tutti_cache *cache, int peer, int 
     return m;
 }
 
+static void mapping_share(struct tutti_cache *cache, struct tutti_mapping *m) TUTTI_HOLDS(cache->lock)
+{
+    (void)cache;
+    m->refs++;
+}
+
 int tutti_cache_refer(struct tutti_cache *cache, struct tutti_mapping *mapping, int peer, int gpu,
                       const struct tutti_export *what)
 {
     if (mapping->doomed || !mappings_cache_same(mapping, peer, gpu, what))
         return 0;
     tutti_fiber_take(&cache->lock);
-    mapping->refs++;
+    mapping_share(cache, mapping);
     tutti_lock_give(&cache->lock);
     return 1;
 }
@@ -206,9 +215,9 @@ static int cache_is_gone(const struct tutti_cache *cache, int peer, uint64_t id)
     return i < GONE;
 }
 
-/* The mapping, or the entry of one that the caller makes, with one more reference. The lock is held. A status. */
+/* The mapping, or the entry of one that the caller makes, with one more reference. A status. */
 static int cache_enter(struct tutti_cache *cache, const struct tutti_mapping *key, struct tutti_mapping **out,
-                       struct tutti_mapping **dropped)
+                       struct tutti_mapping **dropped) TUTTI_HOLDS(cache->lock)
 {
     struct tutti_mapping *m = *out = cache_seek(cache, key->peer, key->gpu, &key->what);
     if (m) {
@@ -234,8 +243,8 @@ static int cache_enter(struct tutti_cache *cache, const struct tutti_mapping *ke
     return TUTTI_OK;
 }
 
-/* The entry has been mapped, or could not be; the lock is held. */
-static void cache_settle(struct tutti_cache *cache, struct tutti_mapping *m, int status)
+/* The entry has been mapped, or could not be. */
+static void cache_settle(struct tutti_cache *cache, struct tutti_mapping *m, int status) TUTTI_HOLDS(cache->lock)
 {
     m->making = 0;
     if (status == TUTTI_OK)
@@ -252,7 +261,7 @@ struct cache_making {
 };
 
 /* No other thread makes it. Returns with the lock held. */
-static int is_unmade(void *with)
+TUTTI_UNGUARDED static int is_unmade(void *with)
 {
     const struct cache_making *making = with;
     tutti_fiber_take(&making->cache->lock);
@@ -303,6 +312,7 @@ static int cache_add(struct tutti_cache *cache, const struct tutti_device *devic
         tutti_progress_wait(&(const struct tutti_wait){.done = is_unmade, .with = &making, .quiet = 1});
     else if (!is_unmade(&making))
         return TUTTI_CACHE_LATER;
+    tutti_lock_held(&cache->lock);
     int status = cache_enter(cache, &key, &m, &dropped);
     const int make = status == TUTTI_OK && m->making;
     tutti_lock_give(&cache->lock);
@@ -347,11 +357,18 @@ void tutti_cache_release(struct tutti_cache *cache, const struct tutti_device *d
     cache_unmap(cache, device, dropped);
 }
 
+static void cache_doom(struct tutti_cache *cache, struct tutti_mapping *const mappings[], int n, int peer)
+    TUTTI_HOLDS(cache->lock)
+{
+    (void)cache;
+    for (int i = 0; i < n; i++)
+        mappings[i]->doomed |= mappings[i]->peer == peer;
+}
+
 void tutti_cache_doom(struct tutti_cache *cache, struct tutti_mapping *const mappings[], int n, int peer)
 {
     tutti_fiber_take(&cache->lock);
-    for (int i = 0; i < n; i++)
-        mappings[i]->doomed |= mappings[i]->peer == peer;
+    cache_doom(cache, mappings, n, peer);
     tutti_lock_give(&cache->lock);
 }
 
