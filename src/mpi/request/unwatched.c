@@ -30,9 +30,10 @@ static void slot_drop(struct tutti_unwatched *slot)
     tutti_unwatched_persistent -= slot->persistent;
 }
 
+/* Of a request that is not null, as its handle has changed. */
 static void unwatched_ended(MPI_Request request)
 {
-    struct tutti_unwatched *slot = request == tutti_handles.no_request ? NULL : slot_of(request, request);
+    struct tutti_unwatched *slot = slot_of(request, request);
     if (slot)
         slot_drop(slot);
 }
@@ -155,7 +156,7 @@ static void handles_compare(const struct handles *before, const MPI_Request requ
         handle_compare(before, requests, i, done);
 }
 
-/* The call has completed these, n of them; negative: none. */
+/* The call has completed these, n of them; negative, as MPI_UNDEFINED: none. */
 static void handles_compare_some(const struct handles *before, const MPI_Request requests[], const int which[], int n)
 {
     for (int k = 0; k < n; k++) {
@@ -194,12 +195,10 @@ COMPLETES(tutti_unwatched_testany, MPI_Testany, count, requests,
           (count, requests, which, flag, status), handles_compare_some(&before, requests, which, *flag ? 1 : 0))
 COMPLETES(tutti_unwatched_waitsome, MPI_Waitsome, count, requests,
           (int count, MPI_Request requests[], int *out, int which[], MPI_Status *statuses),
-          (count, requests, out, which, statuses),
-          handles_compare_some(&before, requests, which, *out == MPI_UNDEFINED ? 0 : *out))
+          (count, requests, out, which, statuses), handles_compare_some(&before, requests, which, *out))
 COMPLETES(tutti_unwatched_testsome, MPI_Testsome, count, requests,
           (int count, MPI_Request requests[], int *out, int which[], MPI_Status *statuses),
-          (count, requests, out, which, statuses),
-          handles_compare_some(&before, requests, which, *out == MPI_UNDEFINED ? 0 : *out))
+          (count, requests, out, which, statuses), handles_compare_some(&before, requests, which, *out))
 #undef COMPLETES
 
 /* ---- starts ---- */

@@ -1,24 +1,15 @@
 /* Notes of receives (mpi/request/unwatched.c by itself, no message is sent): two receives of any two handles are always
  * noted, each in a slot of its own, and are found again by their handles. With three, one whose slots are in use is put
  * under watch at once, and stays so. One rank. */
-#include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "mpi/request/unwatched.h"
 #include "support/check.h"
 
-enum { HANDLES = 5000, STEP = 8 }; /* several times as many as there are slots */
+#include "alone.h"
 
-struct tutti_handles tutti_handles;
-struct tutti_next tutti_next;
-#ifdef TUTTI_FRONT_OPENMPI
-void *tutti_ompi_symbol(const char *name)
-{
-    return dlsym(RTLD_DEFAULT, name);
-}
-#endif
+enum { HANDLES = 5000 }; /* several times as many as there are slots */
 
 static int watched;
 static MPI_Request last_watched;
@@ -27,14 +18,6 @@ static void watch(const struct tutti_unwatched *receive)
 {
     watched++;
     last_watched = receive->request;
-}
-
-static MPI_Request handle(uintptr_t i)
-{
-    MPI_Request request;
-    const uintptr_t word = i * STEP + (uintptr_t)0x4c000000;
-    memcpy(&request, &word, sizeof request < sizeof word ? sizeof request : sizeof word);
-    return request;
 }
 
 /* The MPI's: the request has completed. */
@@ -58,17 +41,17 @@ static void end(MPI_Request request)
 static void two(void)
 {
     for (uintptr_t i = 1; i < HANDLES; i++) {
-        put(handle(0));
-        put(handle(i));
+        put(alone_handle(0));
+        put(alone_handle(i));
         CHECK(watched == 0 && tutti_unwatched_open == 2, "%d of two receives are watched, %d noted: handle %d", watched,
               tutti_unwatched_open, (int)i);
-        end(handle(i));
+        end(alone_handle(i));
         CHECK(tutti_unwatched_open == 1, "a note stays when its receive has ended: handle %d", (int)i);
-        put(handle(i));
-        tutti_unwatched_watch_request(handle(i));
-        CHECK(watched == 1 && last_watched == handle(i), "another receive is watched: handle %d", (int)i);
+        put(alone_handle(i));
+        tutti_unwatched_watch_request(alone_handle(i));
+        CHECK(watched == 1 && last_watched == alone_handle(i), "another receive is watched: handle %d", (int)i);
         watched = 0;
-        end(handle(0));
+        end(alone_handle(0));
         CHECK(tutti_unwatched_open == 0, "%d notes stay", tutti_unwatched_open);
     }
 }
@@ -78,19 +61,19 @@ static void many(void)
     int noted = 0;
     for (uintptr_t i = 0; i < HANDLES; i++) {
         const int before = watched;
-        put(handle(i));
+        put(alone_handle(i));
         noted += watched == before;
     }
     CHECK(noted == tutti_unwatched_open && noted + watched == HANDLES && watched > 0,
           "%d noted, %d counted, %d watched of %d", noted, tutti_unwatched_open, watched, HANDLES);
     for (uintptr_t i = 0; i < HANDLES; i++)
-        end(handle(i));
+        end(alone_handle(i));
     CHECK(tutti_unwatched_open == 0, "%d notes stay", tutti_unwatched_open);
 }
 
 int main(void)
 {
-    memset(&tutti_handles.no_request, 0xff, sizeof tutti_handles.no_request);
+    alone_handles();
     tutti_next.MPI_Wait = complete;
     tutti_unwatched_begin(1, watch);
     two();
