@@ -3,8 +3,8 @@
  * (contents.h). The file itself is read by the system's calls, not by the MPI. usage: contents [PROGRAMS [FOLDER]]
  *
  * In the environment: TUTTI_TEST_SEED, TUTTI_TEST_FIRST, TUTTI_TEST_ONLY, TUTTI_TEST_TIMEOUT as for model;
- * TUTTI_TEST_WITHOUT: gaps, nonblocking, ordered, shared, split, atomic, and of host memory
- * shifted and spread. */
+ * TUTTI_TEST_WITHOUT: gaps, nonblocking, ordered, shared, split, atomic, and of host memory shifted and spread; long:
+ * all accesses are short ones, so that thousands of programs take minutes. */
 #include "contents.h"
 
 #include <fcntl.h>
@@ -331,8 +331,8 @@ static const char *without_here(void)
 
 int main(int argc, char **argv)
 {
-    static const char *const names[] = {"gaps",  "nonblocking", "ordered", "shared",
-                                        "split", "atomic",      "shifted", "spread"};
+    static const char *const names[] = {"gaps",   "nonblocking", "ordered", "shared", "split",
+                                        "atomic", "shifted",     "spread",  "long"};
     const unsigned timeout = (unsigned)check_setting("TUTTI_TEST_TIMEOUT", 60);
     const char *text = getenv("TUTTI_TEST_WITHOUT");
     signal(SIGALRM, stuck);

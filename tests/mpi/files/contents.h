@@ -69,6 +69,7 @@ enum file_without {
     FILE_ATOMIC,
     FILE_SHIFTED,
     FILE_SPREAD,
+    FILE_LONG,
     FILE_WITHOUTS
 };
 void file_draw(struct file_model *m, uint64_t seed, uint64_t number, int ranks, int me, unsigned without);

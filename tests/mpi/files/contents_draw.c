@@ -34,7 +34,7 @@ void file_draw(struct file_model *m, uint64_t seed, uint64_t number, int ranks, 
 {
     *m = (struct file_model){.seed = seed, .number = number, .ranks = ranks, .me = me};
     m->state = random_mix(seed * 1000003 + number * 19 + 7);
-    m->big = rarely(m, 9); /* accesses in pieces */
+    m->big = rarely(m, 9) && !(without >> FILE_LONG & 1); /* accesses in pieces */
     m->room = m->big ? 24 << 20 : 40000;
     m->arena_bytes = m->big ? 20 << 20 : 64 << 10;
     m->most = m->big ? 6000000 : 1500;
