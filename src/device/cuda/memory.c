@@ -2,6 +2,7 @@
 
 #include "core/counters.h"
 #include "core/log.h"
+#include "core/stack.h"
 #include "core/status.h"
 #include "device/cuda/gpu.h"
 
@@ -24,7 +25,7 @@ static void ask_driver(const void *pointer, unsigned attributes, struct tutti_me
     void *values[ALL_ATTRIBUTES] = {&type, &managed, &ordinal, &id, &base, &bytes, owner};
     *owner = NULL;
     *out = (struct tutti_memory){.kind = TUTTI_MEMORY_HOST, .gpu = -1};
-    if (!pointer || !tutti_cuda_ready())
+    if (!pointer || tutti_stack_holds(pointer) || !tutti_cuda_ready())
         return;
     tutti_count("GPU driver", TUTTI_OUTCOME_ASKED, "what memory is");
     if (tutti_cuda.PointerGetAttributes(attributes, wanted, values, (CUdeviceptr)pointer) != CUDA_SUCCESS || type == 0)

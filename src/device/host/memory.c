@@ -14,6 +14,7 @@
 #include "core/counters.h"
 #include "core/log.h"
 #include "core/settings.h"
+#include "core/stack.h"
 #include "core/status.h"
 #include "device/host/asked.h"
 #include "device/host/gpus.h"
@@ -201,6 +202,8 @@ void tutti_host_classify(const void *pointer, struct tutti_memory *out)
 {
     struct tutti_host_region region;
     *out = (struct tutti_memory){.kind = TUTTI_MEMORY_HOST, .gpu = -1};
+    if (tutti_stack_holds(pointer))
+        return;
     tutti_count("GPU driver", TUTTI_OUTCOME_ASKED, "what memory is");
     tutti_host_asked_pass();
     if (!memory_find(pointer, &region)) {

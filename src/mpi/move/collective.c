@@ -103,9 +103,14 @@ static int collective_call(const struct tutti_exchange *exchange, const struct t
 int tutti_collective_blocking(const struct tutti_collective_args *args)
 {
     struct tutti_exchange exchange = {.name = args->name, .comm = args->comm};
+    const int on_host = tutti_mover_on_host(args);
     int code;
-    if (tutti_mover_run(args, &code))
+    if (tutti_mover_run(args, on_host, &code))
         return code;
+    if (on_host) {
+        (void)tutti_why_take(TUTTI_REASON_OTHER); /* nothing is staged */
+        return tutti_collective_real(args, TUTTI_BLOCKING, tutti_handles.no_info, NULL);
+    }
     if (tutti_pattern_is_contiguous(args->collective))
         return tutti_collective_contiguous(args);
     exchange.reason = tutti_why_take(TUTTI_REASON_OTHER);

@@ -54,6 +54,29 @@ static int mover_describe_blocks(struct tutti_mover *x)
     return mover_elements(x, x->blocks.in, ins, move->send) && mover_elements(x, x->blocks.out, outs, move->receive);
 }
 
+/* 1 if no block of the buffer lies in memory of a device. */
+static int mover_buffer_on_host(const struct tutti_buffer *buffer)
+{
+    struct tutti_memory memory;
+    if (buffer->buffer == MPI_IN_PLACE)
+        return 1;
+    if (buffer->counts || buffer->displs || buffer->types || buffer->count < 0)
+        return 0;
+    if (buffer->count == 0)
+        return 1;
+    if (!tutti_type_find(buffer->type))
+        return 0;
+    tutti_door.device->memory.classify(buffer->buffer, &memory);
+    return memory.kind != TUTTI_MEMORY_DEVICE;
+}
+
+int tutti_mover_on_host(const struct tutti_collective_args *call)
+{
+    const int one = call->in.buffer == call->out.buffer && call->in.count == call->out.count &&
+                    call->in.type == call->out.type && !call->out.counts && !call->out.types;
+    return mover_buffer_on_host(&call->in) && (one || mover_buffer_on_host(&call->out));
+}
+
 /* 0 if this rank cannot take part, and the reason. */
 static int mover_describe(struct tutti_mover *x)
 {
@@ -65,7 +88,7 @@ static int mover_describe(struct tutti_mover *x)
         tutti_quirks.refuses_alias) /* the MPI refuses it */
         return TUTTI_NO(ALIAS);
     tutti_endpoint_poll(tutti_endpoint);
-    return mover_describe_blocks(x);
+    return x->on_host ? TUTTI_NO(HOST_SOME) : mover_describe_blocks(x);
 }
 
 void tutti_mover_begin(struct tutti_mover *mover, const struct tutti_collective_args *call, struct tutti_team *team,
@@ -74,6 +97,7 @@ void tutti_mover_begin(struct tutti_mover *mover, const struct tutti_collective_
     mover->call = call;
     mover->team = team;
     mover->nonblocking = nonblocking;
+    mover->on_host = 0;
     mover->blocks = (struct tutti_mover_blocks){.own = NULL};
     mover->move.send = mover->few;
     mover->bytes = 0;
@@ -194,7 +218,7 @@ static int mover_call(struct tutti_mover *x, const char **how)
     return tutti_move_run(x->team, &call, how);
 }
 
-int tutti_mover_run(const struct tutti_collective_args *call, int *code)
+int tutti_mover_run(const struct tutti_collective_args *call, int on_host, int *code)
 {
     struct tutti_mover x;
     const char *how = NULL;
@@ -206,6 +230,7 @@ int tutti_mover_run(const struct tutti_collective_args *call, int *code)
     tutti_mover_begin(&x, call, mover_team(call->comm), 0);
     if (!x.team)
         return 0;
+    x.on_host = on_host;
     int status = mover_call(&x, &how);
     tutti_mover_close(&x);
     *code = tutti_mover_code(&x, status);

@@ -33,9 +33,12 @@ static inline int tutti_nothing_on_device(void)
     return likely(!tutti_device_active(tutti_door.device)) || tutti_inside;
 }
 
+/* Local. 1 if the call's buffers are seen to lie in no device's memory: they have one block, or blocks of one length,
+ * of a predefined type. The device is asked once for each buffer. */
+int tutti_mover_on_host(const struct tutti_collective_args *call);
 /* 1: the call is done, and *code is its result. 0: the MPI must make it. Collective over the communicator at its
- * first call. */
-int tutti_mover_run(const struct tutti_collective_args *call, int *code);
+ * first call. on_host: the answer of tutti_mover_on_host(). */
+int tutti_mover_run(const struct tutti_collective_args *call, int on_host, int *code);
 /* Agrees with all ranks whether Tutti or the MPI makes a persistent call, which is collective too: *able is not 0 if
  * all ranks of the communicator can take part in its moves, with these buffers; otherwise the reason is set. A status.
  */

@@ -12,6 +12,7 @@ struct tutti_mover {
     const struct tutti_collective_args *call;
     struct tutti_team *team; /* team in which the call meets */
     int nonblocking;         /* 1: a nonblocking or persistent call */
+    int on_host;             /* 1: no block lies in memory of a device */
     struct tutti_mover_blocks blocks;
     struct tutti_move move;      /* the same blocks as elements: in as send, out as receive */
     struct tutti_p2p_worker p2p; /* of this call alone */

@@ -53,9 +53,7 @@ static int nonblocking_simple(const struct tutti_reduction_args *args, struct tu
     case TUTTI_READ_TEAM:
         if (read->call.kind != TUTTI_ARRIVAL_HOST || !read->call.host_ok)
             return 0;
-        /* Either buffer may be in device memory. */
-        return tutti_host_only() ||
-               (!tutti_must_stage(read->call.in) && !(read->call.out && tutti_must_stage(read->call.out)));
+        return tutti_host_only() || tutti_door.aware || tutti_reduction_on_host(&read->there);
     default:
         return 0;
     }

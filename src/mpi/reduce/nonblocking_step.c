@@ -153,7 +153,7 @@ static void give_to_mpi(struct tutti_open_call *open)
     }
     int depth = tutti_inside; /* staging ignores calls that the MPI itself makes */
     tutti_inside = 0;
-    int status = tutti_staging_open(&open->staging, &open->args, 0);
+    int status = tutti_staging_open(&open->staging, &open->args, NULL, 0);
     tutti_inside = depth;
     if (status != TUTTI_OK) {
         tutti_stage_report(open->args.name, status);

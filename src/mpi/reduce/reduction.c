@@ -56,21 +56,21 @@ static int memory_reachable(const struct tutti_memory *memory)
     return memory->kind == TUTTI_MEMORY_DEVICE || memory->kind == TUTTI_MEMORY_MANAGED;
 }
 
-/* Sets the kind of this rank's memory. Managed memory counts as device memory: kernels reach it. */
-static void look_at_buffers(struct tutti_call *call)
+/* Sets the kind of this rank's memory. Managed memory counts as device memory: kernels reach it. The device is asked
+ * once for each buffer. */
+static void look_at_buffers(struct tutti_call *call, struct tutti_reduction_there *there)
 {
-    struct tutti_memory in, out;
-    tutti_door.device->memory.classify(call->in, &in);
-    if (!memory_reachable(&in))
-        return;
-    out = in;
+    struct tutti_memory *const in = &there->in, *const out = &there->out;
+    tutti_door.device->memory.classify(call->in, in);
+    *out = *in;
     if (call->out && call->out != call->in)
-        tutti_door.device->memory.classify(call->out, &out);
-    if (!memory_reachable(&out) || (in.gpu >= 0 && out.gpu >= 0 && in.gpu != out.gpu))
+        tutti_door.device->memory.classify(call->out, out);
+    there->asked = 1;
+    if (!memory_reachable(in) || !memory_reachable(out) || (in->gpu >= 0 && out->gpu >= 0 && in->gpu != out->gpu))
         return;
     call->kind = TUTTI_ARRIVAL_DEVICE;
-    call->gpu = in.gpu >= 0 ? in.gpu : out.gpu;
-    call->near = out.kind == TUTTI_MEMORY_DEVICE && out.gpu == call->gpu;
+    call->gpu = in->gpu >= 0 ? in->gpu : out->gpu;
+    call->near = out->kind == TUTTI_MEMORY_DEVICE && out->gpu == call->gpu;
 }
 
 static int read_counts(const struct tutti_reduction_args *args, struct tutti_read *out)
@@ -116,7 +116,7 @@ static enum tutti_reading read_team(const struct tutti_reduction_args *args, str
         return TUTTI_READ_FAILED;
     }
     if (!tutti_host_only())
-        look_at_buffers(&out->call);
+        look_at_buffers(&out->call, &out->there);
     return TUTTI_READ_TEAM;
 }
 
@@ -134,6 +134,7 @@ static enum tutti_reading read_call(const struct tutti_reduction_args *args, str
     out->many = NULL;
     out->team = NULL;
     out->early = 0;
+    out->there.asked = 0;
     const struct tutti_type_row *type = tutti_type_find(args->datatype);
     int operation = tutti_op_find(args->op);
     if (!type || operation == TUTTI_OP_NONE || !(type->legal >> operation & 1)) {
@@ -189,7 +190,8 @@ static int sizes_of(const struct tutti_reduction_args *args, MPI_Count *in, MPI_
     return 1;
 }
 
-int tutti_staging_open(struct tutti_staging *s, const struct tutti_reduction_args *args, int blocking)
+int tutti_staging_open(struct tutti_staging *s, const struct tutti_reduction_args *args,
+                       const struct tutti_reduction_there *there, int blocking)
 {
     const int pair = blocking ? TUTTI_STAGE_PAIR : 0;
     MPI_Count in, out;
@@ -198,7 +200,7 @@ int tutti_staging_open(struct tutti_staging *s, const struct tutti_reduction_arg
     s->recvbuf = args->recvbuf;
     s->staged = 0;
     s->in.staged = s->out.staged = 0;
-    if (likely(tutti_host_only()) || !sizes_of(args, &in, &out))
+    if (likely(tutti_host_only()) || (there && tutti_reduction_on_host(there)) || !sizes_of(args, &in, &out))
         return TUTTI_OK;
     s->results = out;
     const void *sendbuf = args->sendbuf;
@@ -267,10 +269,11 @@ static int staging_failed(const struct tutti_reduction_args *args, int status)
     return tutti_stage_failed(args->name, args->comm, status);
 }
 
-static int reduction_staged(const struct tutti_reduction_args *args, const char *why)
+static int reduction_staged(const struct tutti_reduction_args *args, const struct tutti_reduction_there *there,
+                            const char *why)
 {
     struct tutti_staging staging;
-    int code, status = tutti_staging_open(&staging, args, 1);
+    int code, status = tutti_staging_open(&staging, args, there, 1);
     if (unlikely(status != TUTTI_OK))
         return staging_failed(args, status);
     tutti_staging_count(&staging, args->name, why);
@@ -319,7 +322,7 @@ static int run_on_team(const struct tutti_reduction_args *args, struct tutti_rea
         return tutti_fail_comm(args->comm, tutti_error_code(status));
     }
     if (taken == TUTTI_REDUCE_DECLINED)
-        return after_mpi(read->team, args->name, args->comm, reduction_staged(args, why));
+        return after_mpi(read->team, args->name, args->comm, reduction_staged(args, &read->there, why));
     const uint64_t bytes = read->call.count * tutti_type_size(read->call.type);
     if (unlikely(why == TUTTI_REASON_TEXT(FIRST_CALLS)))
         tutti_count_staged(args->name, TUTTI_REASON_FIRST_CALLS, "in rank order", bytes);
@@ -359,7 +362,7 @@ static int reduce_blocking(const struct tutti_reduction_args *args)
     case TUTTI_READ_STAGED:
         if (!read.team)
             tutti_mover_pass(TUTTI_COLLECTIVE_MEETING, 0, args->comm);
-        return reduction_staged(args, read.why);
+        return reduction_staged(args, NULL, read.why);
     case TUTTI_READ_FAILED:
         return tutti_fail_comm(args->comm, tutti_error_code(read.status));
     case TUTTI_READ_TEAM:

@@ -29,6 +29,11 @@ enum tutti_reading {
     TUTTI_READ_FAILED,    /* the communicator has failed with `status` */
     TUTTI_READ_TEAM       /* `call` is for tutti_reduce_run() over `team` */
 };
+/* What the memory of the buffers is that the MPI may read or write on this rank, where the call has asked. */
+struct tutti_reduction_there {
+    int asked;
+    struct tutti_memory in, out;
+};
 /* Must not be copied: call.counts may point into it. */
 struct tutti_read {
     const char *why;
@@ -36,6 +41,7 @@ struct tutti_read {
     struct tutti_team *team;
     int early; /* 1: the team was still being made */
     struct tutti_call call;
+    struct tutti_reduction_there there;
     size_t *many, few[TUTTI_MAX_RANKS]; /* REDUCE_SCATTER: counts */
 };
 /* Local: reads a nonblocking call. The team of a new communicator may not be complete yet. tutti_read_end() frees what
@@ -55,9 +61,10 @@ struct tutti_staging {
     MPI_Count results;
     struct tutti_stage in, out;
 };
-/* Local. Copies in; returns a status of Tutti, and holds nothing after a failure. blocking: tutti_staging_close() is
- * called as soon as the MPI has made the call. */
-int tutti_staging_open(struct tutti_staging *staging, const struct tutti_reduction_args *args, int blocking);
+/* Local. Copies in; returns a status of Tutti, and holds nothing after a failure. there: NULL, or the memory of the
+ * buffers now. blocking: tutti_staging_close() is called as soon as the MPI has made the call. */
+int tutti_staging_open(struct tutti_staging *staging, const struct tutti_reduction_args *args,
+                       const struct tutti_reduction_there *there, int blocking);
 /* Local. Copies the results out if `code` is MPI_SUCCESS; frees the host memory. Returns a status of Tutti. */
 int tutti_staging_close(struct tutti_staging *staging, int code);
 /* Counts a call that the MPI makes with staged buffers, or with the program's. why: a text of tutti_reasons. Called
@@ -69,6 +76,12 @@ void tutti_staging_count(const struct tutti_staging *staging, const char *name, 
 int tutti_reduction_real(const struct tutti_reduction_args *args, const void *sendbuf, void *recvbuf);
 int tutti_ireduction_real(const struct tutti_reduction_args *args, const void *sendbuf, void *recvbuf,
                           MPI_Request *request);
+
+/* 1 if the call has found that neither buffer is in memory of a device. */
+static inline int tutti_reduction_on_host(const struct tutti_reduction_there *there)
+{
+    return there->asked && there->in.kind != TUTTI_MEMORY_DEVICE && there->out.kind != TUTTI_MEMORY_DEVICE;
+}
 
 /* 1 while this process cannot have memory of the device. */
 static inline int tutti_host_only(void)

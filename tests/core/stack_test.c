@@ -1,0 +1,74 @@
+/* Which addresses are known to be those of the calling thread's stack. */
+#include "core/stack.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <ucontext.h>
+
+#include "support/check.h"
+
+enum { FIBER_BYTES = 256 << 10, FAR_BYTES = TUTTI_STACK_REACH + (64 << 10) };
+static int there, *elsewhere, from_fiber[3];
+static ucontext_t here, fiber;
+
+static __attribute__((noinline)) int holds(const void *pointer)
+{
+    return tutti_stack_holds(pointer);
+}
+
+static void in_fiber(void)
+{
+    int own = 0;
+    from_fiber[0] = holds(&own); /* no stack of a thread: nothing is known */
+    from_fiber[1] = holds(elsewhere);
+    from_fiber[2] = holds(&there);
+}
+
+static void frames(const char *who)
+{
+    int own = 0, few[64] = {0}, *const heap = malloc(sizeof *heap);
+    void *const memory = malloc(FIBER_BYTES);
+    CHECK(holds(&own) && holds(few) && holds(few + 63), "%s: variables of the caller", who);
+    CHECK(!holds(heap) && !holds(&there) && !holds(NULL) && !holds((void *)(uintptr_t)frames), "%s: other memory", who);
+    CHECK(!holds((void *)UINTPTR_MAX) && !holds((char *)&own - FAR_BYTES), "%s: no frames", who);
+    if (memory) {
+        elsewhere = &own;
+        getcontext(&fiber);
+        fiber.uc_stack.ss_sp = memory;
+        fiber.uc_stack.ss_size = FIBER_BYTES;
+        fiber.uc_link = &here;
+        makecontext(&fiber, in_fiber, 0);
+        swapcontext(&here, &fiber);
+        CHECK(!from_fiber[0] && !from_fiber[1] && !from_fiber[2], "%s: in a fiber", who);
+    }
+    CHECK(holds(&own), "%s: behind a fiber", who);
+    free(memory);
+    free(heap);
+}
+
+static void *in_thread(void *of_main)
+{
+    frames("a thread");
+    CHECK(!holds(of_main), "the stack of another thread");
+    return NULL;
+}
+
+/* Deeper than the rule looks. */
+static __attribute__((noinline)) void far_frames(const void *outer)
+{
+    volatile char deep[FAR_BYTES];
+    deep[0] = deep[FAR_BYTES - 1] = 0;
+    CHECK(!holds(outer), "farther than the rule looks");
+    CHECK(holds((const void *)(uintptr_t)&deep[0]), "the frame of the caller");
+}
+
+int main(void)
+{
+    int own = 0;
+    pthread_t thread;
+    frames("the first thread");
+    far_frames(&own);
+    CHECK(pthread_create(&thread, NULL, in_thread, &own) == 0 && pthread_join(thread, NULL) == 0, "no thread");
+    frames("the first thread again");
+    return check_failed() != 0;
+}
