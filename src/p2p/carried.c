@@ -8,8 +8,9 @@
 #include "p2p/own.h"
 #include "team/node.h"
 
-/* Parts under way at a time, and the time without progress after which one more is sent. */
-enum { PARTS = 2, MORE_NS = 5000000 };
+/* Parts under way at a time, and the time without progress after which one more is sent. After LEAVE_NS without
+ * progress a send ends whose receiver may be in a call of the MPI in which it takes no parts. */
+enum { PARTS = 2, MORE_NS = 5000000, LEAVE_NS = 100000000 };
 
 /* ---- sender ---- */
 
@@ -95,6 +96,15 @@ void tutti_carried_send(struct tutti_p2p_worker *worker, struct tutti_p2p_send *
     tutti_send_note(send, status, send->carried > 0);
 }
 
+/* The transport may need this rank for parts that it has not sent, and after the send the program may wait for the
+ * receiver outside the MPI. So the send lasts as long as one of the MPI would. */
+int tutti_carried_is_out(const struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send)
+{
+    if (send->carried < send->bytes)
+        return 0;
+    return !send->parts || send->local || (!worker->takes_always && tutti_now_ns() - send->carried_at > LEAVE_NS);
+}
+
 static void carried_poll(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_p2p_batch *batch,
                          uint64_t now)
 {
@@ -102,6 +112,10 @@ static void carried_poll(struct tutti_p2p_worker *worker, struct tutti_p2p_send 
     (void)now;
     if (send->failed == TUTTI_OK && send->carried < send->bytes)
         tutti_carried_send(worker, send);
+    else if (send->parts)
+        tutti_carried_sweep(worker, send);
+    if (send->parts)
+        tutti_endpoint_urge(worker->endpoint, send->rndv);
 }
 
 /* ---- receiver ---- */

@@ -27,6 +27,7 @@ struct tutti_p2p_worker {
     struct tutti_node *node;           /* of the transport's ranks */
     struct tutti_transport *transport; /* tags below TUTTI_RNDVS are this room's */
     struct tutti_pipelined *pipelined; /* to ranks of other nodes; NULL: none */
+    int takes_always;                  /* 1: receivers take what was sent in all blocking calls of the MPI */
     struct tutti_p2p_send *sends;      /* list of posted sends, the oldest first; NULL at first */
     struct tutti_p2p_send **last;      /* the link behind the newest, if there are any */
     uint64_t watched;                  /* when the receivers' processes were last looked at */
@@ -72,6 +73,7 @@ struct tutti_p2p_send {
     uint64_t since;                 /* when it was posted; 0: the first poll sets it */
     uint64_t extra_grace;           /* ns more than usual that the receiver may take */
     int now;                        /* 1: the data must leave the buffer before the receiver fetches */
+    int local;                      /* 1: the send ends whether or not the receiver ever receives */
     int agreed; /* 1: a block of a collective: the MPI cannot carry it, and its receiver fetches every piece */
     /* Ranks of the node: */
     struct tutti_rndv *rndv;          /* NULL once the rendezvous is free again */

@@ -32,7 +32,7 @@ static void send_unlist(struct tutti_p2p_worker *worker, struct tutti_p2p_send *
 }
 
 /* 1 if the data are out of the program's buffer, or are not wanted any more. */
-static int is_out(const struct tutti_p2p_send *send)
+static int is_out(const struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send)
 {
     switch (atomic_load_explicit(&send->rndv->state, memory_order_acquire)) {
     case TUTTI_RNDV_GET:
@@ -42,7 +42,7 @@ static int is_out(const struct tutti_p2p_send *send)
     case TUTTI_RNDV_BOUNCE:
         return send->bytes == 0 || send->packed == tutti_pieces(send->bytes, send->rndv->piece);
     case TUTTI_RNDV_AM:
-        return send->carried == send->bytes;
+        return tutti_carried_is_out(worker, send);
     default:
         return 1;
     }
@@ -109,7 +109,7 @@ int tutti_p2p_data_out(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
     struct tutti_rndv *rndv = send->rndv;
     if (!rndv)
         return 1;
-    if (!is_out(send)) {
+    if (!is_out(worker, send)) {
         if (!worker->watches && send->failed == TUTTI_OK)
             return 0;
         const int alive = tutti_endpoint_watch(worker->endpoint, (int)rndv->to);

@@ -11,6 +11,7 @@
 #include "mpi/comm/neighbour_order.h"
 #include "mpi/message/far.h"
 #include "mpi/message/short_recv.h"
+#include "mpi/real/hook.h"
 #include "mpi/real/self.h"
 #include "progress/engine.h"
 
@@ -95,8 +96,10 @@ void tutti_endpoints_open(void)
     tutti_transport_tags(&transport.base, TUTTI_RNDVS); /* the first range: a rendezvous's number is its tag */
     if (!tutti_door.aware)
         tutti_endpoint = tutti_endpoint_new(tutti_door.node, tutti_door.device, scratch);
-    tutti_p2p =
-        (struct tutti_p2p_worker){.endpoint = tutti_endpoint, .node = tutti_door.node, .transport = &transport.base};
+    tutti_p2p = (struct tutti_p2p_worker){.endpoint = tutti_endpoint,
+                                          .node = tutti_door.node,
+                                          .transport = &transport.base,
+                                          .takes_always = tutti_door.multiple || tutti_hook_is_there()};
     if (tutti_endpoint)
         tutti_endpoint_step(tutti_endpoint, &offers);
     tutti_endpoint_everywhere = tutti_endpoint_declared(tutti_door.node);

@@ -38,12 +38,10 @@ static int send_place(struct tutti_send_request *sent, struct tutti_seen *seen, 
     return PLACE_SOME;
 }
 
-/* 1 if the data must leave the program's buffer before the receiver fetches them: the call is to return without the
- * receiver, or the receiver is this thread. */
-static int at_once(const struct tutti_send_request *sent, int peer, int blocking)
+/* 1 if the call is to return without the receiver, or the receiver is this thread. */
+static int is_local(const struct tutti_send_request *sent, int peer, int blocking)
 {
-    const enum tutti_send_mode mode = sent->message.mode;
-    return mode == TUTTI_SEND_BUFFERED || mode == TUTTI_SEND_REPLACED ||
+    return sent->message.mode == TUTTI_SEND_BUFFERED ||
            (blocking && !tutti_door.multiple && peer == tutti_node_rank(tutti_door.node));
 }
 
@@ -152,7 +150,8 @@ static struct tutti_send_request *send_described(const struct tutti_message *mes
     sent->core.elements = tutti_message_elements(message->buffer, message->count, ask->layout);
     sent->core.bytes = ask->bytes;
     sent->core.verdict = ask->verdict;
-    sent->core.now = at_once(sent, ask->peer, blocking);
+    sent->core.local = is_local(sent, ask->peer, blocking);
+    sent->core.now = sent->core.local || message->mode == TUTTI_SEND_REPLACED; /* the buffer is received into */
     sent->rts_bytes = rts_bytes_of(ask->layout, ask->bytes, ask->peer);
     sent->plan_held = ask->layout->derived;
     if (sent->plan_held)

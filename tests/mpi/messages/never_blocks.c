@@ -5,74 +5,28 @@
  * call. No check depends on how long a call takes.
  *
  * TUTTI_ENDPOINT_MB=1: the scratch is full, so the MPI carries data of a message whose sender is busy. */
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "core/clock.h"
 #include "kit.h"
+#include "turns.h"
 
-enum { BYTES = 4 << 20, WORDS = 1 << 16, ABSENT_MS = 150, LATE_MS = 40000, TURNS_LEAST = 2 };
+enum { BYTES = 4 << 20, WORDS = 1 << 16, ABSENT_MS = 150, TURNS_LEAST = 2 };
 enum how { TEST, TESTALL, TESTANY, TESTSOME, GET_STATUS, MESSAGES, IMPROBE = MESSAGES, IALLREDUCE, IALLTOALL, HOWS };
 static const char *const names[HOWS] = {
     "MPI_Test",    "MPI_Testall",    "MPI_Testany",  "MPI_Testsome", "MPI_Request_get_status",
     "MPI_Improbe", "MPI_Iallreduce", "MPI_Ialltoall"};
 static struct kit_buffer buffer, result;
 static unsigned char bytes[BYTES];
-static int other; /* socket to the other rank */
 
 static const unsigned char *contents(int n)
 {
     for (size_t b = 0; b < BYTES; b++)
         bytes[b] = (unsigned char)(b * 7 + b / 1000 + (size_t)n * 13);
     return bytes;
-}
-
-/* ---- turns ---- */
-
-/* Collective. A stream socket between the two ranks; the kernel chooses its name, and nothing is left of it. */
-static void turns_open(void)
-{
-    struct sockaddr_un name = {.sun_family = AF_UNIX};
-    socklen_t length = sizeof name;
-    const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
-    if (kit_rank == 0) {
-        CHECK(bind(listener, (struct sockaddr *)&name, sizeof name.sun_family) == 0 && listen(listener, 1) == 0 &&
-                  getsockname(listener, (struct sockaddr *)&name, &length) == 0,
-              "socket");
-    }
-    MPI_Bcast(&name, (int)sizeof name, MPI_BYTE, 0, MPI_COMM_WORLD);
-    MPI_Bcast(&length, (int)sizeof length, MPI_BYTE, 0, MPI_COMM_WORLD);
-    if (kit_rank == 0) {
-        other = accept(listener, NULL, NULL);
-        close(listener);
-    } else {
-        other = listener;
-        CHECK(connect(other, (struct sockaddr *)&name, length) == 0, "connect");
-    }
-}
-
-static void turn_give(char mine)
-{
-    CHECK(write(other, &mine, 1) == 1, "write");
-}
-
-/* Waits, in no call of MPI, until the other rank has made its call; returns what that rank gave. */
-static char turn_take(const char *name, long turn)
-{
-    struct pollfd waited = {.fd = other, .events = POLLIN};
-    char theirs = 0;
-    if (!CHECK(poll(&waited, 1, LATE_MS) == 1 && read(other, &theirs, 1) == 1,
-               "%s, turn %ld: the other rank's call has not returned while this rank was in no call", name, turn)) {
-        fflush(NULL);
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-    return theirs;
 }
 
 /* ---- calls ---- */
@@ -208,12 +162,12 @@ static void take_turns(enum how how, int carried, int n)
     MPI_Barrier(MPI_COMM_WORLD);
     for (; !mine || !theirs; turn++) {
         if (kit_rank == 1)
-            theirs = turn_take(names[how], turn);
+            theirs = kit_turn_take(names[how], turn);
         stands_at("%s, turn %ld", names[how], turn);
         mine = make_call(&c, mine);
-        turn_give((char)mine);
+        kit_turn_give((char)mine);
         if (kit_rank == 0)
-            theirs = turn_take(names[how], turn);
+            theirs = kit_turn_take(names[how], turn);
     }
     CHECK(turn >= TURNS_LEAST, "%s: complete in turn %ld", names[how], turn);
     if (c.request[1] != MPI_REQUEST_NULL) {
@@ -233,7 +187,7 @@ int main(int argc, char **argv)
         kit_skip("never_blocks", "it is for two ranks");
     kit_open(&buffer, KIT_DEVICE, BYTES);
     kit_open(&result, KIT_DEVICE, WORDS * sizeof(int));
-    turns_open();
+    kit_turns_open();
     for (int n = 0; n < 8; n++) { /* so that the receiver has it mapped */
         void *at = kit_put(&buffer, 0, contents(n), BYTES);
         if (kit_rank == 0)
@@ -246,7 +200,7 @@ int main(int argc, char **argv)
         take_turns((enum how)how, 0, how);
     for (int how = 0; how <= IMPROBE; how++)
         take_turns((enum how)how, 1, HOWS + how);
-    close(other);
+    kit_turns_close();
     kit_close(&result);
     kit_close(&buffer);
     return kit_end("never_blocks");

@@ -39,7 +39,7 @@ program(endpoints_launches EVERYWHERE)
 tutti_mpi_test(mpi-endpoints-launches PROGRAM mpi-endpoints_launches RANKS 2 ENV ${stats} EVERYWHERE)
 tutti_mpi_test(mpi-endpoints-launches-self PROGRAM mpi-endpoints_launches RANKS 1 ENV ${stats} EVERYWHERE)
 tutti_mpi_test(mpi-endpoints-launches-packed PROGRAM mpi-endpoints_launches RANKS 2 ENV ${stats} TUTTI_RULES=message:*@packed)
-program(never_blocks)
+program(never_blocks WITH ${CMAKE_CURRENT_SOURCE_DIR}/kit/turns.c)
 tutti_mpi_test(mpi-never-blocks PROGRAM mpi-never_blocks RANKS 2 ENV TUTTI_ENDPOINT_MB=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
                TIMEOUT 90)
 program(probed EVERYWHERE)

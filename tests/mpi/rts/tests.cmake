@@ -67,3 +67,9 @@ tutti_mpi_test(mpi-persistent-random-direct PROGRAM mpi-persistent_random RANKS 
 tutti_mpi_test(mpi-persistent-random-slow PROGRAM mpi-persistent_random RANKS 2 ENV ${stats} TUTTI_HOST_MAPPING_US=1000000 TIMEOUT 60)
 tutti_mpi_test(mpi-persistent-random-staged PROGRAM mpi-persistent_random RANKS 2 ENV ${stats} TUTTI_RULES=message:*@staged TIMEOUT 60)
 tutti_mpi_test(mpi-persistent-random-threads PROGRAM mpi-persistent_random RANKS 2 ARGS 50 threads ENV ${stats} TIMEOUT 60)
+# After a send its rank waits for the receiver outside the MPI.
+program(outside WITH ${CMAKE_CURRENT_SOURCE_DIR}/kit/turns.c)
+foreach(us 0 3000 20000)
+  tutti_mpi_test(mpi-outside-${us} PROGRAM mpi-outside RANKS 2 TIMEOUT 100
+                 ENV TUTTI_HOST_MAPPING_US=${us} OMPI_MCA_btl_vader_single_copy_mechanism=none)
+endforeach()
