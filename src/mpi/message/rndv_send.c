@@ -38,11 +38,15 @@ static int send_place(struct tutti_send_request *sent, struct tutti_seen *seen, 
     return PLACE_SOME;
 }
 
-/* 1 if the call is to return without the receiver, or the receiver is this thread. */
-static int is_local(const struct tutti_send_request *sent, int peer, int blocking)
+/* How the data must leave: `now` if they must be out of the program's buffer before the receiver fetches them, since
+ * the call is to return without the receiver, or receives into the buffer, or the receiver is this thread. */
+static void send_leaves_how(struct tutti_send_request *sent, int peer, int blocking)
 {
-    return sent->message.mode == TUTTI_SEND_BUFFERED ||
-           (blocking && !tutti_door.multiple && peer == tutti_node_rank(tutti_door.node));
+    const enum tutti_send_mode mode = sent->message.mode;
+    const int own = peer == tutti_node_rank(tutti_door.node);
+    sent->core.local = mode == TUTTI_SEND_BUFFERED || own;
+    sent->core.now =
+        mode == TUTTI_SEND_BUFFERED || mode == TUTTI_SEND_REPLACED || (own && blocking && !tutti_door.multiple);
 }
 
 static struct tutti_send_request *give_up(struct tutti_send_request *sent)
@@ -150,8 +154,7 @@ static struct tutti_send_request *send_described(const struct tutti_message *mes
     sent->core.elements = tutti_message_elements(message->buffer, message->count, ask->layout);
     sent->core.bytes = ask->bytes;
     sent->core.verdict = ask->verdict;
-    sent->core.local = is_local(sent, ask->peer, blocking);
-    sent->core.now = sent->core.local || message->mode == TUTTI_SEND_REPLACED; /* the buffer is received into */
+    send_leaves_how(sent, ask->peer, blocking);
     sent->rts_bytes = rts_bytes_of(ask->layout, ask->bytes, ask->peer);
     sent->plan_held = ask->layout->derived;
     if (sent->plan_held)
