@@ -1,4 +1,4 @@
-/* Memory of a thread's stack. It is host memory as long as the thread runs, so no driver has to be asked what it is. */
+/* Memory of a thread's stack. It is host memory as long as the thread runs, so no driver has to be asked about it. */
 #ifndef TUTTI_CORE_STACK_H
 #define TUTTI_CORE_STACK_H
 

@@ -1,6 +1,6 @@
 /* What calls on host memory ask the GPU's driver once the process has met a GPU, over a pretended driver that counts
- * its calls: nothing about the stack, one question about each other buffer, in every call anew, since the program may
- * free the buffer and get memory of another kind there. Two ranks. */
+ * its calls: nothing about the stack, and in each call one question about each other buffer, since the program may have
+ * freed the buffer and got memory of another kind there. Two ranks. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
