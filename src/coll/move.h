@@ -79,6 +79,9 @@ int tutti_move_enqueue(struct tutti_team *team, const struct tutti_call *call, s
  * team is whole. */
 int tutti_move_run(struct tutti_team *team, const struct tutti_call *call, const char **how);
 
+/* The same on a team of one rank, which need not be open: the rank's own blocks. Local. */
+int tutti_move_alone(struct tutti_team *team, const struct tutti_call *call, const char **how);
+
 /* The same in parts, for calls that run later than they are made (job.h). able: local, while no call of the team is
  * under way; rows that this rank can run, bit i of row i; 0: it cannot take part, and the reason is set. The result
  * is valid until the team's next call, which may open the team, also on another GPU. decline: local; announces a

@@ -182,15 +182,16 @@ struct tutti_team *tutti_mover_team(const struct tutti_comm *state)
     return NULL;
 }
 
-/* The same for a communicator whose team may have to be made. */
-static struct tutti_team *mover_team(MPI_Comm comm)
+/* The same for a communicator whose team may have to be made. alone: also a team of one rank. */
+static struct tutti_team *mover_team(MPI_Comm comm, int alone)
 {
     struct tutti_comm *state = tutti_comm_find(comm);
     if (!state && !(state = tutti_comm_make(comm)))
         return NULL;
     if (state->opening)
         tutti_comm_ready(state, 1);
-    return tutti_mover_team(state);
+    struct tutti_team *team = state->team;
+    return alone && team && team->size == 1 && team->whole ? team : tutti_mover_team(state);
 }
 
 void tutti_mover_pass_new(enum tutti_collective collective, int root, MPI_Comm comm)
@@ -204,7 +205,7 @@ void tutti_mover_pass_new(enum tutti_collective collective, int root, MPI_Comm c
         tutti_comm_announce(state, team, collective, 0, 0, 0, (uint64_t)(unsigned)root);
         return;
     }
-    team = mover_team(comm);
+    team = mover_team(comm, 0);
     if (team)
         tutti_team_announce(team, collective, 0, 0, 0, (uint64_t)(unsigned)root);
 }
@@ -215,7 +216,7 @@ static int mover_call(struct tutti_mover *x, const char **how)
     const int able = tutti_mover_describe(x, tutti_p2p.transport);
     const struct tutti_call call = {
         .collective = x->call->collective, .root = x->call->root, .may_open_later = 1, .move = able ? &x->move : NULL};
-    return tutti_move_run(x->team, &call, how);
+    return x->team->size == 1 ? tutti_move_alone(x->team, &call, how) : tutti_move_run(x->team, &call, how);
 }
 
 int tutti_mover_run(const struct tutti_collective_args *call, int on_host, int *code)
@@ -227,7 +228,7 @@ int tutti_mover_run(const struct tutti_collective_args *call, int on_host, int *
         tutti_why_set(tutti_endpoint ? TUTTI_REASON_APART : tutti_endpoints_why(tutti_handles.no_comm, -1));
         return 0;
     }
-    tutti_mover_begin(&x, call, mover_team(call->comm), 0);
+    tutti_mover_begin(&x, call, mover_team(call->comm, 1), 0);
     if (!x.team)
         return 0;
     x.on_host = on_host;
@@ -253,7 +254,7 @@ int tutti_mover_agree(const struct tutti_collective_args *args, uint32_t *able)
         tutti_why_set(tutti_endpoint ? TUTTI_REASON_APART : tutti_endpoints_why(tutti_handles.no_comm, -1));
         return TUTTI_OK;
     }
-    tutti_mover_begin(&x, args, mover_team(args->comm), 1);
+    tutti_mover_begin(&x, args, mover_team(args->comm, 0), 1);
     if (!x.team)
         return TUTTI_OK;
     TUTTI_INSIDE();

@@ -45,6 +45,13 @@ tutti_mpi_test(mpi-moves-spared PROGRAM mpi-moves_spared RANKS 3 RANKS_MPICH 2
 program(moves_none)
 tutti_mpi_test(mpi-moves-none PROGRAM mpi-moves_none RANKS 2
                ENV ${stats} "TUTTI_RULES=bcast:*@fetch allgather:*@fetch alltoall:*@fetch gather:*@fetch" TIMEOUT 45)
+program(moves_alone EVERYWHERE)
+set(by "*@fetch")
+set(by_fetch "bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by} neighbor:${by}")
+tutti_mpi_test(mpi-moves-alone PROGRAM mpi-moves_alone RANKS 2 ENV ${stats} "TUTTI_RULES=message:*@direct ${by_fetch}" EVERYWHERE TIMEOUT 45)
+tutti_mpi_test(mpi-moves-alone-packed PROGRAM mpi-moves_alone RANKS 2 ENV ${stats} "TUTTI_RULES=message:*@packed ${by_fetch}" TIMEOUT 45)
+tutti_mpi_test(mpi-moves-alone-shared PROGRAM mpi-moves_alone RANKS 3 MPIS openmpi TIMEOUT 45
+               ENV ${stats} TUTTI_HOST_GPUS=1 "TUTTI_RULES=message:*@direct ${by_fetch}")
 # Calls that cross each other.
 program(moves_cross)
 set(by_cross ENV ${stats} TUTTI_RULES=alltoall:*@direct TIMEOUT 60)

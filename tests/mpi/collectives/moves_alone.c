@@ -1,0 +1,207 @@
+/* Collectives that move data on communicators of one rank, in device memory: MPI_COMM_SELF, a communicator that is
+ * split off, and a periodic grid whose neighbours are all the rank itself. Random counts, places, types with gaps on
+ * both sides, and MPI_IN_PLACE. MPI_Pack and MPI_Unpack on host memory are the model; of the grid, whose order of
+ * blocks is the MPI's own, the same call on host memory is. No call is staged. Needs TUTTI_STATS=1. */
+#include <string.h>
+
+#include "kit.h"
+
+enum { ROUNDS = 400, ROOM = 96 * 1024, FEW = 4 };
+enum call {
+    BCAST,
+    GATHER,
+    GATHERV,
+    SCATTER,
+    SCATTERV,
+    ALLGATHER,
+    ALLGATHERV,
+    ALLTOALL,
+    ALLTOALLV,
+    ALLTOALLW,
+    NEIGHBOR_ALLGATHER,
+    NEIGHBOR_ALLTOALL,
+    NEIGHBOR_ALLTOALLV,
+    CALLS
+};
+static const char *const names[CALLS] = {"MPI_Bcast",
+                                         "MPI_Gather",
+                                         "MPI_Gatherv",
+                                         "MPI_Scatter",
+                                         "MPI_Scatterv",
+                                         "MPI_Allgather",
+                                         "MPI_Allgatherv",
+                                         "MPI_Alltoall",
+                                         "MPI_Alltoallv",
+                                         "MPI_Alltoallw",
+                                         "MPI_Neighbor_allgather",
+                                         "MPI_Neighbor_alltoall",
+                                         "MPI_Neighbor_alltoallv"};
+
+/* What is sent, or received: `count` elements of 6 ints each, in a layout of its own. */
+struct side {
+    MPI_Datatype type;
+    int count, place;
+};
+
+struct drawn {
+    enum call call;
+    int in_place;
+    struct side in, out;
+    MPI_Comm comm;
+};
+
+static MPI_Datatype plain, gaps, columns;
+static MPI_Comm split, grid;
+static struct kit_buffer device[2];
+static char host[2][ROOM];
+
+/* Elements of 24 bytes: without gaps, with one gap, and in columns; extents 24, 40 and 32 bytes. */
+static void types_make(void)
+{
+    MPI_Datatype part;
+    MPI_Type_contiguous(6, MPI_INT, &plain);
+    MPI_Type_vector(2, 3, 5, MPI_INT, &part);
+    MPI_Type_create_resized(part, 0, 40, &gaps);
+    MPI_Type_free(&part);
+    MPI_Type_vector(3, 2, 3, MPI_INT, &part);
+    MPI_Type_create_resized(part, 0, 32, &columns);
+    MPI_Type_free(&part);
+    MPI_Type_commit(&plain);
+    MPI_Type_commit(&gaps);
+    MPI_Type_commit(&columns);
+}
+
+static uint64_t draw_next(uint64_t *state)
+{
+    return random_mix((*state)++);
+}
+
+static struct side side_draw(uint64_t *state, int count)
+{
+    const MPI_Datatype types[] = {plain, gaps, columns};
+    return (struct side){.type = types[draw_next(state) % 3], .count = count, .place = (int)(draw_next(state) % 5)};
+}
+
+static struct drawn draw(uint64_t *state)
+{
+    struct drawn d = {.call = (enum call)(draw_next(state) % CALLS)};
+    const int most = draw_next(state) % 3 == 0 ? 400 : 9, count = (int)(draw_next(state) % (unsigned)most);
+    d.in = side_draw(state, count);
+    d.out = side_draw(state, count);
+    d.in_place = d.call != BCAST && d.call < NEIGHBOR_ALLGATHER && draw_next(state) % 4 == 0;
+    d.comm = d.call >= NEIGHBOR_ALLGATHER ? grid : draw_next(state) % 2 ? split : MPI_COMM_SELF;
+    return d;
+}
+
+static int run(const struct drawn *d, void *from, void *to)
+{
+    const struct side *i = &d->in, *o = &d->out;
+    int sends[FEW], receives[FEW], send_at[FEW], receive_at[FEW], zero = 0;
+    MPI_Datatype in_type = i->type, out_type = o->type;
+    for (int k = 0; k < FEW; k++) {
+        sends[k] = receives[k] = i->count;
+        send_at[k] = i->place + k * i->count;
+        receive_at[k] = o->place + (FEW - 1 - k) * o->count;
+    }
+    void *in = d->in_place && d->call != SCATTER && d->call != SCATTERV ? MPI_IN_PLACE : from;
+    void *out = d->in_place && (d->call == SCATTER || d->call == SCATTERV) ? MPI_IN_PLACE : to;
+    switch (d->call) {
+    case BCAST:
+        return MPI_Bcast(from, i->count, in_type, 0, d->comm);
+    case GATHER:
+        return MPI_Gather(in, i->count, in_type, out, o->count, out_type, 0, d->comm);
+    case GATHERV:
+        return MPI_Gatherv(in, i->count, in_type, out, receives, receive_at, out_type, 0, d->comm);
+    case SCATTER:
+        return MPI_Scatter(in, i->count, in_type, out, o->count, out_type, 0, d->comm);
+    case SCATTERV:
+        return MPI_Scatterv(in, sends, send_at, in_type, out, o->count, out_type, 0, d->comm);
+    case ALLGATHER:
+        return MPI_Allgather(in, i->count, in_type, out, o->count, out_type, d->comm);
+    case ALLGATHERV:
+        return MPI_Allgatherv(in, i->count, in_type, out, receives, receive_at, out_type, d->comm);
+    case ALLTOALL:
+        return MPI_Alltoall(in, i->count, in_type, out, o->count, out_type, d->comm);
+    case ALLTOALLV:
+        return MPI_Alltoallv(in, sends, send_at, in_type, out, receives, receive_at, out_type, d->comm);
+    case ALLTOALLW:
+        return MPI_Alltoallw(in, sends, &zero, &in_type, out, receives, &zero, &out_type, d->comm);
+    case NEIGHBOR_ALLGATHER:
+        return MPI_Neighbor_allgather(in, i->count, in_type, out, o->count, out_type, d->comm);
+    case NEIGHBOR_ALLTOALL:
+        return MPI_Neighbor_alltoall(in, i->count, in_type, out, o->count, out_type, d->comm);
+    default:
+        return MPI_Neighbor_alltoallv(in, sends, send_at, in_type, out, receives, receive_at, out_type, d->comm);
+    }
+}
+
+/* The address of the block of the only rank. */
+static char *block_of(const struct side *side, char *buffer, int place)
+{
+    MPI_Aint lower, extent;
+    MPI_Type_get_extent(side->type, &lower, &extent);
+    return buffer + place * extent;
+}
+
+/* What the call makes of both buffers in host memory. */
+static int model(const struct drawn *d, char *from, char *to)
+{
+    static char packed[ROOM];
+    const enum call call = d->call;
+    const int sends_at = call == SCATTERV || call == ALLTOALLV ? d->in.place : 0;
+    const int receives_at =
+        call == GATHERV || call == ALLGATHERV || call == ALLTOALLV ? d->out.place + (FEW - 1) * d->out.count : 0;
+    int end = 0, at = 0;
+    if (call >= NEIGHBOR_ALLGATHER)
+        return run(d, from, to);
+    if (d->in_place || call == BCAST)
+        return MPI_SUCCESS;
+    MPI_Pack(block_of(&d->in, from, sends_at), d->in.count, d->in.type, packed, ROOM, &end, MPI_COMM_SELF);
+    return MPI_Unpack(packed, end, &at, block_of(&d->out, to, receives_at), d->out.count, d->out.type, MPI_COMM_SELF);
+}
+
+static void try(const struct drawn *d, int round, uint64_t *state)
+{
+    for (int b = 0; b < 2; b++)
+        random_bytes(host[b], draw_next(state), ROOM);
+    void *from = kit_put(&device[0], 0, host[0], ROOM), *to = kit_put(&device[1], 0, host[1], ROOM);
+    const int expected = model(d, host[0], host[1]), code = run(d, from, to);
+    CHECK(expected == MPI_SUCCESS && code == MPI_SUCCESS, "round %d, %s: classes %d and %d", round, names[d->call],
+          kit_class(expected), kit_class(code));
+    for (int b = 0; b < 2; b++) {
+        int guards;
+        const char *got = kit_get(&device[b], &guards);
+        CHECK(guards && memcmp(got, host[b], ROOM) == 0, "round %d, %s%s of %d elements: buffer %d differs", round,
+              names[d->call], d->in_place ? " in place" : "", d->in.count, b);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const int dims[2] = {1, 1}, periods[2] = {1, 1};
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    uint64_t state = kit_seed + (unsigned)kit_rank;
+    MPI_Comm_split(MPI_COMM_WORLD, kit_rank, 0, &split);
+    MPI_Cart_create(split, 2, dims, periods, 0, &grid);
+    types_make();
+    kit_open(&device[0], KIT_DEVICE, ROOM);
+    kit_open(&device[1], KIT_DEVICE, ROOM);
+    for (int i = 0; i < ROUNDS; i++) {
+        const struct drawn d = draw(&state);
+        try(&d, i, &state);
+    }
+    for (int i = 0; i < NEIGHBOR_ALLGATHER; i++) { /* the MPI orders edges that a graph has twice */
+        CHECK(kit_plain || kit_counted(names[i], "staged") == 0, "%s: %d calls were staged", names[i],
+              (int)kit_counted(names[i], "staged"));
+        CHECK(kit_plain || i == BCAST || kit_counted(names[i], "copied on this rank") > 0, "%s: no call was copied",
+              names[i]);
+    }
+    kit_close(&device[0]);
+    kit_close(&device[1]);
+    MPI_Type_free(&plain);
+    MPI_Type_free(&gaps);
+    MPI_Type_free(&columns);
+    MPI_Comm_free(&grid);
+    MPI_Comm_free(&split);
+    return kit_end("collectives on one rank");
+}
