@@ -27,6 +27,7 @@ struct tutti_call {
     int gpu;              /* DEVICE: GPU of the buffers, -1: any */
     int may_open_later;   /* 1: the MPI may make the call until opening the team pays, call/opening.h */
     int near;             /* 1: `out` is that GPU's own memory, and neither managed nor pinned */
+    uint64_t in_id, out_id; /* DEVICE: identities of the buffers' allocations (memory.classify); 0: not known */
     int host_ok; /* 1: the MPI can reduce this type itself. 0 (half precision that the MPI does not know): always
                     Tutti's. The same on all ranks. */
     struct tutti_move *move; /* blocks of a move, which uses only `collective` and `root` besides. NULL: a reduction, or

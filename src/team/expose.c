@@ -124,12 +124,22 @@ static void expose_add(struct tutti_team *team, struct tutti_exposing *x, int i,
     expose_send(team, x, i);
 }
 
+static int expose_holds(const struct expose_own *own, const struct tutti_expose_buffer *buffer)
+{
+    const uint64_t at = (uint64_t)((const char *)buffer->at - (const char *)own->base);
+    return own->id != 0 && at <= own->bytes && buffer->bytes <= own->bytes - at;
+}
+
 /* The entry that holds the buffer; -1: none. may: a new one may be made. */
 static int expose_find(struct tutti_team *team, struct tutti_exposing *x, const struct tutti_expose_buffer *buffer,
                        int may)
 {
     struct tutti_memory memory;
     int free_entry = -1;
+    for (int i = 0; i < TUTTI_EXPOSED && buffer->id != 0; i++) {
+        if (x->own[i].id == buffer->id && expose_holds(&x->own[i], buffer))
+            return i;
+    }
     team->device->memory.classify(buffer->at, &memory);
     if (memory.kind != TUTTI_MEMORY_DEVICE || (memory.gpu >= 0 && memory.gpu != team->gpu))
         return -1;
@@ -147,12 +157,6 @@ static int expose_find(struct tutti_team *team, struct tutti_exposing *x, const 
         return -1;
     expose_add(team, x, free_entry, &memory);
     return free_entry;
-}
-
-static int expose_holds(const struct expose_own *own, const struct tutti_expose_buffer *buffer)
-{
-    const uint64_t at = (uint64_t)((const char *)buffer->at - (const char *)own->base);
-    return own->id != 0 && at <= own->bytes && buffer->bytes <= own->bytes - at;
 }
 
 /* ---- allocations of peers ---- */
@@ -337,6 +341,40 @@ static int expose_is_over(void *with)
     return tutti_fiber_here() || w->waited > WAIT_NS || w->x->waited_ns + w->waited > WAITS_NS;
 }
 
+/* 1: neither this rank nor a peer has anything to map, as far as this rank can see. */
+static int expose_is_settled(const struct tutti_team *team, const struct tutti_exposing *x)
+{
+    int settled = x->calls >= FIRST_CALLS && x->frees == atomic_load(&tutti_device_frees);
+    for (int i = 0; i < TUTTI_EXPOSED && settled; i++)
+        settled = x->own[i].unsent == 0;
+    for (int r = 0; r < team->size && settled; r++) {
+        const struct expose_peer *peer = &x->peer[r];
+        for (int i = 0; i < TUTTI_EXPOSED && settled; i++)
+            settled = r == team->rank ||
+                      atomic_load_explicit(&peer->page->own[i].number, memory_order_relaxed) == peer->number[i];
+    }
+    return settled;
+}
+
+/* 1: all peers have mapped all that the call exposes, and have done so before: the driver need not be asked whether
+ * the stream is idle. */
+static int expose_is_kept(struct tutti_team *team, struct tutti_exposing *x, const struct tutti_expose_buffer buffer[],
+                          int entry[], uint64_t there[])
+{
+    int kept = expose_is_settled(team, x);
+    if (kept)
+        expose_entries(team, x, buffer, 0, entry);
+    for (int r = 0; r < team->size && kept; r++)
+        kept = entry[r] >= 0 || r == team->rank || buffer[r].bytes == 0;
+    return kept && expose_resolve(team, x, entry, buffer, there);
+}
+
+static void expose_count(struct tutti_exposing *x)
+{
+    x->calls++;
+    atomic_store_explicit(&x->page->calls, x->calls, memory_order_release);
+}
+
 void tutti_expose(struct tutti_team *team, struct tutti_stream *stream, const struct tutti_expose_buffer buffer[],
                   uint64_t there[])
 {
@@ -345,14 +383,17 @@ void tutti_expose(struct tutti_team *team, struct tutti_stream *stream, const st
     memset(there, 0, (size_t)team->size * sizeof *there);
     if (!x)
         return;
+    if (expose_is_kept(team, x, buffer, entry, there)) {
+        expose_count(x);
+        return;
+    }
     const int quiet = expose_is_quiet(team, stream) && expose_apart_begin(team);
     if (quiet)
         expose_look(team, x);
     expose_entries(team, x, buffer, quiet, entry);
     if (quiet)
         expose_apart_end(team);
-    x->calls++;
-    atomic_store_explicit(&x->page->calls, x->calls, memory_order_release);
+    expose_count(x);
     if (!quiet) {
         expose_resolve(team, x, entry, buffer, there);
         return;

@@ -11,6 +11,7 @@
 struct tutti_expose_buffer {
     const void *at;
     uint64_t bytes; /* 0: none */
+    uint64_t id;    /* of its allocation, as memory.classify() returns it now; 0: not known */
 };
 
 /* Local; never waits for a peer longer than a few milliseconds, and only if memory is new. Sets there[r] to the address

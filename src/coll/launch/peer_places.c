@@ -20,12 +20,12 @@ static int places_over(const struct tutti_call *call, enum tutti_shape shape)
     return shape == TUTTI_SHAPE_SEGMENTS && call->in == call->out;
 }
 
-static void places_expose(struct tutti_team *team, struct tutti_stream *stream, const void *at, uint64_t bytes,
+static void places_expose(struct tutti_team *team, struct tutti_stream *stream, struct tutti_expose_buffer exposed,
                           uint64_t there[])
 {
     struct tutti_expose_buffer buffer[TUTTI_MAX_GPUS];
     for (int r = 0; r < team->size; r++)
-        buffer[r] = (struct tutti_expose_buffer){at, bytes};
+        buffer[r] = exposed;
     tutti_expose(team, stream, buffer, there);
 }
 
@@ -37,8 +37,10 @@ void tutti_peer_places_of(struct tutti_team *team, const struct tutti_call *call
     int all = 1;
     memset(places, 0, sizeof *places);
     places->bytes = call->count * tutti_type_size(call->type);
-    places_expose(team, stream, call->in, over ? 0 : places->bytes, places->there[TUTTI_PLACE_SOURCE]);
-    places_expose(team, stream, call->out, gets ? places->bytes : 0, places->there[TUTTI_PLACE_RESULT]);
+    const struct tutti_expose_buffer in = {call->in, over ? 0 : places->bytes, call->in_id},
+                                     out = {call->out, gets ? places->bytes : 0, call->out_id};
+    places_expose(team, stream, in, places->there[TUTTI_PLACE_SOURCE]);
+    places_expose(team, stream, out, places->there[TUTTI_PLACE_RESULT]);
     for (int r = 0; r < team->size; r++) {
         if (r != team->rank)
             all &= places->there[TUTTI_PLACE_SOURCE][r] != 0 && (!gets || places->there[TUTTI_PLACE_RESULT][r] != 0);

@@ -202,8 +202,9 @@ static void runs_expose_message(struct tutti_team *team, const struct tutti_call
     const int other = call->root == 0 ? 1 : 0;
     const struct tutti_expose_buffer message =
         team->rank == call->root
-            ? (struct tutti_expose_buffer){flow->send[other].at, flow->send[other].bytes}
-            : (struct tutti_expose_buffer){flow->receive[call->root].at, flow->receive[call->root].bytes};
+            ? (struct tutti_expose_buffer){.at = flow->send[other].at, .bytes = flow->send[other].bytes}
+            : (struct tutti_expose_buffer){.at = flow->receive[call->root].at,
+                                           .bytes = flow->receive[call->root].bytes};
     struct tutti_expose_buffer buffer[TUTTI_MAX_GPUS];
     int all = 1;
     for (int r = 0; r < team->size; r++)
@@ -232,7 +233,7 @@ static void runs_between_ranks(struct tutti_team *team, const struct tutti_call 
         return;
     for (int r = 0; r < team->size; r++) {
         const struct tutti_move_receive *to = &call->flow->receive[r];
-        buffer[r] = (struct tutti_expose_buffer){to->at, to->bytes > runs.direct ? to->bytes : 0};
+        buffer[r] = (struct tutti_expose_buffer){.at = to->at, .bytes = to->bytes > runs.direct ? to->bytes : 0};
     }
     tutti_expose(team, stream, buffer, between->there[TUTTI_PLACE_RESULT]);
     for (int r = 0; r < team->size; r++) {

@@ -71,6 +71,8 @@ static void look_at_buffers(struct tutti_call *call, struct tutti_reduction_ther
     call->kind = TUTTI_ARRIVAL_DEVICE;
     call->gpu = in->gpu >= 0 ? in->gpu : out->gpu;
     call->near = out->kind == TUTTI_MEMORY_DEVICE && out->gpu == call->gpu;
+    call->in_id = in->id;
+    call->out_id = out->id;
 }
 
 static int read_counts(const struct tutti_reduction_args *args, struct tutti_read *out)
