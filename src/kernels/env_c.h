@@ -29,9 +29,10 @@
     (tutti_pace(), reduce(pair, (const void *const *)(ends)->from, ranks, (void *const *)(ends)->to, outs, n))
 
 /* Small tiles: tests with contributions of some KiB have several for each block. */
-#define TUTTI_TILE(bytes)                       ((bytes) / 16)
-#define TUTTI_REDUCE_FEW(ends, ranks, outs, n)  TUTTI_REDUCE(ends, ranks, outs, n)
-#define TUTTI_REDUCE_DEEP(ends, ranks, outs, n) TUTTI_REDUCE(ends, ranks, outs, n)
+#define TUTTI_TILE(bytes)                      ((bytes) / 16)
+#define TUTTI_REDUCE_FEW(ends, ranks, outs, n) TUTTI_REDUCE(ends, ranks, outs, n)
+#define TUTTI_REDUCE_SHARED(ends, ranks, outs, n, block, blocks)                                                       \
+    (tutti_pace(), reduce_shared(pair, ends, ranks, outs, n, block, blocks))
 
 enum {
     TUTTI_SPREAD_BYTES = 32768, /* read once, then handed to each receiver out of the cache */

@@ -9,7 +9,8 @@
 #define TUTTI_FLOW_BODY(name) TUTTI_FLOW_BODY_(name)
 #define TUTTI_FLOW_BODY_(name)                                                                                         \
     static void body_##name(const struct tutti_flow_args *args, unsigned block, const struct tutti_c_pair *pair)
-#define TUTTI_FLOW_STEP(name) TUTTI_FLOW_STEP_(name)
+#define TUTTI_FLOW_STEP(name)       TUTTI_FLOW_STEP_(name)
+#define TUTTI_FLOW_STEP_APART(name) TUTTI_FLOW_STEP_(name)
 #define TUTTI_FLOW_STEP_(name)                                                                                         \
     static inline int step_##name(const struct tutti_flow_args *args, unsigned block, uint64_t epoch, int form,        \
                                   const struct tutti_flow_first *first, const struct tutti_c_pair *pair)

@@ -88,6 +88,23 @@ static void reduce(const struct tutti_c_pair *pair, const void *const from[], un
     }
 }
 
+/* A block's tiles of n elements, of which each block takes every blocks-th. */
+static void reduce_shared(const struct tutti_c_pair *pair, const struct tutti_ends *ends, unsigned ranks, unsigned outs,
+                          uint64_t n, unsigned block, unsigned blocks)
+{
+    const uint64_t tile =
+        TILE_BYTES / 2 / pair->size; /* several for each block in tests with contributions of some KiB */
+    for (uint64_t at = block * tile; at < n; at += blocks * tile) {
+        const void *from[TUTTI_MAX_RANKS];
+        void *to[TUTTI_MAX_GPUS];
+        for (unsigned r = 0; r < ranks; r++)
+            from[r] = ends->from[r] + at * pair->size;
+        for (unsigned o = 0; o < outs; o++)
+            to[o] = ends->to[o] + at * pair->size;
+        reduce(pair, from, ranks, to, outs, n - at < tile ? n - at : tile);
+    }
+}
+
 #define TUTTI_KERNEL(id, name, args_)                                                                                  \
     static void body_##name(const struct tutti_##args_##_args *args, unsigned block, const struct tutti_c_pair *pair);
 #include "kernels/kernels.def"

@@ -18,8 +18,8 @@ struct tutti_flow {
     size_t room, chunk, depth;
 };
 
-/* The shapes of `pipeline` and `chain`, which other rows take for what goes through the windows. */
-tutti_flow_shape tutti_pipeline_shape, tutti_chain_shape;
+/* The shapes of `pipeline`, `chain` and `ll128`, which other rows take for what goes through the windows. */
+tutti_flow_shape tutti_pipeline_shape, tutti_chain_shape, tutti_ll128_shape;
 /* 1 if flow kernels can run on this team: one rank a GPU. */
 int tutti_flow_can(const struct tutti_team *team);
 /* `can` of rows that ask for nothing else, and of rows that need lines too. */

@@ -5,8 +5,8 @@
 
 enum { LINE = 128, GROUP = 4, BLOCKS_MOST = 132 };
 
-static void ll128_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
-                        struct tutti_flow *flow)
+void tutti_ll128_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
+                       struct tutti_flow *flow)
 {
     size_t size = tutti_type_size(call->type), data = size == 16 ? 112 : 120; /* of a line */
     size_t groups = (elements * size + GROUP * data - 1) / (GROUP * data);    /* a warp's work */
@@ -20,6 +20,8 @@ static void ll128_shape(const struct tutti_team *team, const struct tutti_call *
     flow->blocks = tutti_flow_blocks(team, groups, flow->threads / 32, BLOCKS_MOST);
 }
 
+static tutti_flow_shape *const ll128_shape = tutti_ll128_shape;
+
 TUTTI_LEADER_ROW(ll128, LEAD_LL128, TUTTI_ON_REDUCTIONS, team->lines)
 
 const struct tutti_algorithm tutti_reduce_ll128 = {
@@ -28,6 +30,6 @@ const struct tutti_algorithm tutti_reduce_ll128 = {
     .kernels = TUTTI_LAUNCHES(LL128) | TUTTI_LAUNCHES(LINGER),
     .waits_for_peers = 1,
     .can = tutti_flow_lines_can,
-    .flow = ll128_shape,
+    .flow = tutti_ll128_shape,
     .lingers = 1,
 };

@@ -1,11 +1,21 @@
 /* Rows of one kernel each that reaches the ranks' buffers in place. Where some buffer is not mapped, the data of a
  * launch go through the windows as in `pipeline`; in `mapped_deep` those of a reduction to one of two ranks as in
- * `chain`. */
+ * `chain`, and those of a reduce-scatter of some MiB as in `ll128`. */
 #include "coll/launch/flow.h"
+#include "core/types.h"
+
+enum { LINES_MOST = 14 << 20 }; /* bytes of a contribution to a reduce-scatter: more are faster in chunks */
 
 static void mapped_deep_windows(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
                                 struct tutti_flow *flow)
 {
+    const size_t size = tutti_type_size(call->type);
+    if (tutti_flow_segments(call) && team->lines && elements > 0 &&
+        elements * size <= LINES_MOST / (size_t)team->size) {
+        tutti_ll128_shape(team, call, elements, flow);
+        if (elements <= flow->most)
+            return;
+    }
     const int chains = call->collective == TUTTI_COLLECTIVE_REDUCE && team->size == 2; /* as kernels/mapped.inc */
     (chains ? tutti_chain_shape : tutti_pipeline_shape)(team, call, elements, flow);
 }
