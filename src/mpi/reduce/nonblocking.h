@@ -8,6 +8,8 @@
 #ifndef TUTTI_MPI_NONBLOCKING_H
 #define TUTTI_MPI_NONBLOCKING_H
 
+#include <stdatomic.h>
+
 #include "coll/job.h"
 #include "mpi/comm/comms.h"
 #include "mpi/nodes/over_nodes.h"
@@ -44,6 +46,10 @@ struct tutti_open_call {
     int freed;      /* the program has freed the request */
     int lists;      /* counts narrowed by large.c may belong to `real` */
     int persistent; /* args.comm is this request's own */
+    /* 1: the MPI's request is active, and a message completes it. 0: a completion call has claimed the request, or it is
+     * persistent and the MPI knows nothing of its start. */
+    int by_mpi;
+    atomic_int over; /* by_mpi 0: 1: the call is DONE, and nothing of it is used any more */
     MPI_Comm comm;  /* named by the program, or its substitute: its error handler is called */
 };
 
@@ -82,6 +88,9 @@ int tutti_open_call_deliver(const struct tutti_open_call *open);
 void tutti_open_call_settle(struct tutti_open_call *open);
 /* Frees an entry whose request is gone and whose call has ended. */
 void tutti_open_call_close(struct tutti_open_call *open);
+/* See struct tutti_request_kind. claim: 1: the call that waits for the entry completes it; 0: the MPI does. */
+int tutti_open_call_claim(struct tutti_open_call *open);
+void tutti_open_call_unclaim(struct tutti_open_call *open);
 /* MPI_Request_free of an entry, in any phase. */
 int tutti_open_call_free(struct tutti_open_call *open, MPI_Request *request);
 

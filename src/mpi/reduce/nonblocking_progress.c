@@ -185,6 +185,8 @@ void tutti_open_call_start(struct tutti_open_call *open)
     LOCKED();
     TUTTI_INSIDE();
     open->phase = TUTTI_OPEN_NEW;
+    open->by_mpi = !open->persistent;
+    atomic_store_explicit(&open->over, 0, memory_order_relaxed);
     if (open->over_nodes.at != TUTTI_OVER_NODES_TURN) /* its starter may have taken its turn */
         open->over_nodes.at = TUTTI_OVER_NODES_NEW;
     open->code = MPI_SUCCESS;
@@ -197,6 +199,27 @@ void tutti_open_call_start(struct tutti_open_call *open)
     tutti_progress_add(&tutti_nonblocking_step);
     tutti_step_open(&tutti_nonblocking_step);
     nonblocking_progress_poll_locked();
+}
+
+int tutti_open_call_claim(struct tutti_open_call *open)
+{
+    LOCKED();
+    if (!open->persistent && open->phase != TUTTI_OPEN_DONE)
+        open->by_mpi = 0;
+    return !open->by_mpi && open->phase != TUTTI_OPEN_IDLE;
+}
+
+void tutti_open_call_unclaim(struct tutti_open_call *open)
+{
+    TUTTI_INSIDE();
+    LOCKED();
+    if (open->by_mpi || open->phase == TUTTI_OPEN_IDLE)
+        return;
+    open->by_mpi = 1;
+    if (open->persistent)
+        tutti_next.MPI_Start(&open->request); /* of a receive of nothing: it gives no error, and no other handle */
+    if (open->phase == TUTTI_OPEN_DONE)
+        tutti_self_complete(open->tag);
 }
 
 int tutti_open_call_deliver(const struct tutti_open_call *open)

@@ -28,15 +28,25 @@ static int open_request_start(struct tutti_request *entry, MPI_Request *unused)
         tutti_error("%s: MPI_Start of a request that is active", open->args.name);
         return tutti_fail_comm(open->comm, MPI_ERR_REQUEST);
     }
-    {
-        TUTTI_INSIDE();
-        MPI_Request request = open->request;
-        int code = tutti_next.MPI_Start(&request);
-        if (code != MPI_SUCCESS)
-            return code;
-    }
-    tutti_open_call_start(open);
+    tutti_open_call_start(open); /* the MPI's request is started when the MPI is to complete it */
     return MPI_SUCCESS;
+}
+
+static void open_request_claim(struct tutti_request *const entries[], int n)
+{
+    for (int i = 0; i < n; i++)
+        entries[i]->claimed = tutti_open_call_claim(open_request_of(entries[i]));
+    tutti_progress_poll(); /* most have ended if the program has computed for long enough */
+}
+
+static void open_request_unclaim(struct tutti_request *entry)
+{
+    tutti_open_call_unclaim(open_request_of(entry));
+}
+
+static int open_request_claimed_done(const struct tutti_request *entry)
+{
+    return atomic_load_explicit(&open_request_of(entry)->over, memory_order_acquire);
 }
 
 static int open_request_cancel(struct tutti_request *entry, MPI_Request *request)
@@ -78,6 +88,10 @@ static const struct tutti_request_kind kind = {.name = "open call",
                                                .start = open_request_start,
                                                .cancel = open_request_cancel,
                                                .free = open_request_free,
+                                               .claim = open_request_claim,
+                                               .unclaim = open_request_unclaim,
+                                               .begins_claimed = 1,
+                                               .claimed_done = open_request_claimed_done,
                                                .deliver = open_request_deliver,
                                                .settle = open_request_settle,
                                                .close = open_request_close};
@@ -133,12 +147,24 @@ struct tutti_open_call *tutti_open_call_new(const struct tutti_reduction_args *a
     return open;
 }
 
+/* No completion call has the request any more. */
+static void end_request(struct tutti_open_call *open)
+{
+    if (!open->by_mpi && !open->persistent) {
+        tutti_self_keep(open->tag, open->request);
+        return;
+    }
+    if (open->freed && open->by_mpi)
+        tutti_self_end(open->persistent, &open->request);
+    else if (open->freed)
+        tutti_next.MPI_Request_free(&open->request);
+    tutti_self_release(open->tag);
+}
+
 void tutti_open_call_destroy(struct tutti_open_call *open)
 {
     tutti_sweeps_off++; /* the frees below may sweep, and end requests of this kind */
-    if (open->freed)
-        tutti_self_end(open->persistent, &open->request);
-    tutti_self_release(open->tag);
+    end_request(open);
     if (open->persistent && open->args.comm != tutti_handles.no_comm)
         tutti_next.MPI_Comm_free(&open->args.comm);
     tutti_handles_release(open->args.datatype, open->args.op);
@@ -151,8 +177,12 @@ void tutti_open_call_destroy(struct tutti_open_call *open)
 
 void tutti_open_call_done(struct tutti_open_call *open)
 {
-    tutti_self_complete(open->tag); /* before the list is empty: see self.h */
+    const int by_mpi = open->by_mpi, freed = open->freed;
+    if (by_mpi)
+        tutti_self_complete(open->tag); /* before the list is empty: see self.h */
     tutti_step_close(&tutti_nonblocking_step);
-    if (open->freed)
+    if (freed)
         tutti_open_call_destroy(open);
+    else if (!by_mpi)
+        atomic_store_explicit(&open->over, 1, memory_order_release);
 }
