@@ -1,8 +1,10 @@
 #include "mpi/move/mover_job.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "coll/job.h"
+#include "core/fnv.h"
 #include "core/reserve.h"
 #include "mpi/move/mover_own.h"
 #include "mpi/real/errors.h"
@@ -13,6 +15,7 @@ struct tutti_mover_job {
     struct tutti_call call;
     struct tutti_mover mover;
     struct tutti_deferred transport; /* a fiber does not call the MPI */
+    uint64_t key;                    /* of calls that repeat */
 };
 
 struct tutti_team *tutti_mover_team_nonblocking(const struct tutti_comm *state)
@@ -20,6 +23,22 @@ struct tutti_team *tutti_mover_team_nonblocking(const struct tutti_comm *state)
     struct tutti_team *team = tutti_mover_team(state);
     struct tutti_team *nonblocking = team ? team->nonblocking : NULL;
     return nonblocking && nonblocking->state != TUTTI_TEAM_BROKEN ? nonblocking : team ? TUTTI_NONE(COMM) : NULL;
+}
+
+static uint64_t buffer_key(uint64_t key, const struct tutti_buffer *buffer)
+{
+    return tutti_mix(tutti_mix(key ^ (uint64_t)(uintptr_t)buffer->buffer) + (uint64_t)buffer->count);
+}
+
+static uint64_t job_key(const struct tutti_collective_args *call)
+{
+    const uint64_t key = buffer_key(buffer_key((uint64_t)call->collective + 1, &call->in), &call->out);
+    return key ? key : 1;
+}
+
+static _Atomic uint64_t *job_place(struct tutti_comm *state, const struct tutti_mover_job *job)
+{
+    return &state->moved[job->key % TUTTI_MOVED];
 }
 
 struct tutti_mover_job *tutti_mover_job_open(const struct tutti_collective_args *call, struct tutti_team *nonblocking)
@@ -30,6 +49,7 @@ struct tutti_mover_job *tutti_mover_job_open(const struct tutti_collective_args 
         return NULL;
     tutti_deferred_over(&job->transport, tutti_p2p.transport);
     tutti_mover_begin(&job->mover, call, nonblocking, 1);
+    job->key = job_key(call);
     job->call = (struct tutti_call){.collective = call->collective, .root = call->root, .may_open_later = 1};
     job->job = (struct tutti_move_job){.team = nonblocking, .call = &job->call};
     if (tutti_mover_describe(&job->mover, &job->transport.base))
@@ -54,9 +74,14 @@ int tutti_mover_job_able(struct tutti_mover_job *job)
     return job->job.able != 0;
 }
 
+int tutti_mover_job_repeats(const struct tutti_mover_job *job, struct tutti_comm *state)
+{
+    return job->call.move && atomic_load_explicit(job_place(state, job), memory_order_relaxed) == job->key;
+}
+
 void tutti_mover_job_decline(const struct tutti_mover_job *job)
 {
-    tutti_why_set(job->job.able ? TUTTI_REASON_MEMORY : job->job.reason);
+    tutti_why_set(job->job.able || !job->job.looked ? TUTTI_REASON_MEMORY : job->job.reason);
     tutti_move_decline(job->job.team, &job->call);
 }
 
@@ -70,11 +95,22 @@ int tutti_mover_job_done(const struct tutti_mover_job *job)
     return tutti_job_done(&job->job.job);
 }
 
-int tutti_mover_job_result(const struct tutti_mover_job *job, int *code, enum tutti_reason *reason)
+static void job_remember(const struct tutti_mover_job *job, struct tutti_comm *state)
+{
+    _Atomic uint64_t *const place = job_place(state, job);
+    if (job->job.how)
+        atomic_store_explicit(place, job->key, memory_order_relaxed);
+    else if (atomic_load_explicit(place, memory_order_relaxed) == job->key)
+        atomic_store_explicit(place, 0, memory_order_relaxed);
+}
+
+int tutti_mover_job_result(const struct tutti_mover_job *job, struct tutti_comm *state, int *code,
+                           enum tutti_reason *reason)
 {
     const int status = job->job.job.status;
     const char *name = job->mover.call->name;
     *reason = job->job.reason;
+    job_remember(job, state);
     *code = tutti_mover_code(&job->mover, status);
     if (*code != MPI_SUCCESS)
         tutti_count(name, TUTTI_OUTCOME_FAILED,

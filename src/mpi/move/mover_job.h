@@ -20,6 +20,9 @@ void tutti_mover_job_moved(struct tutti_mover_job *job, const struct tutti_colle
 /* For a call that finds the worker idle: 0 if this rank cannot take part; the reason is set. For other calls the
  * worker finds out in their turn. */
 int tutti_mover_job_able(struct tutti_mover_job *job);
+/* 1: the team has recently made the same call of the communicator, with these buffers. So this rank can probably take
+ * part, and the worker finds out: the program's thread does not ask the device about the buffers. */
+int tutti_mover_job_repeats(const struct tutti_mover_job *job, struct tutti_comm *state);
 /* For a call in which this rank cannot take part: announces it, so that the MPI makes it on all ranks. */
 void tutti_mover_job_decline(const struct tutti_mover_job *job);
 /* Gives the call to the worker, also if this rank cannot take part. A status, as of tutti_move_give(). */
@@ -27,8 +30,9 @@ int tutti_mover_job_give(struct tutti_mover_job *job, struct tutti_worker *worke
 /* 1 once the worker has ended the call. */
 int tutti_mover_job_done(const struct tutti_mover_job *job);
 /* Afterwards: 1 if Tutti has made the call, with MPI code *code; 0: the MPI must make it, for *reason. Counts the
- * former. */
-int tutti_mover_job_result(const struct tutti_mover_job *job, int *code, enum tutti_reason *reason);
+ * former, and remembers it in the state of its communicator. */
+int tutti_mover_job_result(const struct tutti_mover_job *job, struct tutti_comm *state, int *code,
+                           enum tutti_reason *reason);
 /* Frees the job, which the worker does not run. NULL does nothing. */
 void tutti_mover_job_close(struct tutti_mover_job *job);
 

@@ -83,7 +83,8 @@ static int moves_done(const struct tutti_open_call *open)
 
 static enum tutti_open_call_phase moves_ended(struct tutti_open_call *open, int *code)
 {
-    return tutti_mover_job_result(open->later->job, code, &open->later->reason) ? TUTTI_OPEN_DONE : TUTTI_OPEN_PASSED;
+    return tutti_mover_job_result(open->later->job, open->state, code, &open->later->reason) ? TUTTI_OPEN_DONE
+                                                                                             : TUTTI_OPEN_PASSED;
 }
 
 /* Over several nodes. */
@@ -227,7 +228,7 @@ static int moves_nonblocking(const struct tutti_collective_args *args, MPI_Reque
     if (!team)
         return tutti_collective_nonblocking(args, request);
     struct tutti_mover_job *job = tutti_mover_job_open(args, team);
-    if (job && tutti_mover_job_able(job))
+    if (job && (tutti_mover_job_repeats(job, state) || tutti_mover_job_able(job)))
         return moves_put(args, job, request);
     if (job) {
         tutti_mover_job_decline(job);

@@ -46,11 +46,11 @@ struct tutti_open_call {
     int freed;      /* the program has freed the request */
     int lists;      /* counts narrowed by large.c may belong to `real` */
     int persistent; /* args.comm is this request's own */
-    /* 1: the MPI's request is active, and a message completes it. 0: a completion call has claimed the request, or it is
-     * persistent and the MPI knows nothing of its start. */
+    /* 1: the MPI's request is active, and a message completes it. 0: a completion call has claimed the request, or it
+     * is persistent and the MPI knows nothing of its start. */
     int by_mpi;
     atomic_int over; /* by_mpi 0: 1: the call is DONE, and nothing of it is used any more */
-    MPI_Comm comm;  /* named by the program, or its substitute: its error handler is called */
+    MPI_Comm comm;   /* named by the program, or its substitute: its error handler is called */
 };
 
 /* Functions of a `later` call that the communicator's worker may make. The list of open calls calls them, one at a
