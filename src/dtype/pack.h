@@ -90,6 +90,19 @@ int tutti_pack_end(struct tutti_pack_flight *flight);
  * between runs of bytes, or no streams are idle and may_make is 0. may_make: streams may be created. That may wait for
  * running kernels, so a caller whose kernels in stream order may wait for this process passes 0. */
 int tutti_pack_copies(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make);
+/* The same in two halves: begin returns when the copies are started (TUTTI_OK also if one of them could not be: poll
+ * returns that); then poll, until it does not return 0 (1: all is done; negative: a status). leave: the caller waits no
+ * longer, for this reason, and what has not ended may still run; returns a status. */
+struct tutti_copy_streams;
+struct tutti_copy_flight {
+    struct tutti_copy_streams *streams;
+    int status; /* of the starts */
+};
+int tutti_pack_copies_begin(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make,
+                            struct tutti_copy_flight *out);
+int tutti_pack_copies_poll(struct tutti_copy_flight *flight);
+int tutti_pack_copies_leave(struct tutti_copy_flight *flight, int why);
+enum { TUTTI_COPIES_SPINS = 16 }; /* of a wait for copies, between looks at the clock: each asks the device */
 /* The same between memory that the GPU reaches, by copies to pinned memory and from there: they wait for no turn of
  * this process on the GPU (device.h, gpu.turns). TUTTI_ERR_UNAVAILABLE too where no pinned memory can be had, or it
  * would be more than 16 MiB. */

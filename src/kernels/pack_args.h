@@ -179,21 +179,25 @@ enum tutti_pack_short {
 };
 #define TUTTI_PACK_SHORT_MARK 0x80000000u /* head.parts of any other mail is less */
 #define TUTTI_PACK_SHORT_NEAR 0x40000000u
-enum { TUTTI_PACK_SHORT_COUNT = 0xfffff, TUTTI_PACK_SHORT_SHIFT = 20, TUTTI_PACK_SHORT_SHARE = 24 };
+enum { TUTTI_PACK_SHORT_COUNT = 0x1fffff, TUTTI_PACK_SHORT_SHIFT = 21, TUTTI_PACK_SHORT_SHARE = 24 };
 #define TUTTI_PACK_SHORT_SHIFT_OF(what) ((what) >> TUTTI_PACK_SHORT_SHIFT & 7)
 /* The most units of a block: half of what its threads have under way at once, TUTTI_PACK_SHORT_HELD each. */
 enum { TUTTI_PACK_SHORT_HELD = 8, TUTTI_PACK_SHORT_UNITS = TUTTI_PACK_SHORT_HELD * TUTTI_PACK_THREADS / 2 };
 /* The most units that a single warp copies, two a thread: by eight a thread, 4 KiB took 2.5 us longer than by all warps
  * (two H200). */
 enum { TUTTI_PACK_SHORT_ALONE = 64 };
-/* Units of each block but the last, TUTTI_PACK_THREADS, twice or four times as many, and how many blocks copy. */
-enum { TUTTI_PACK_SHARE_LEAST = 8 }; /* 1 << 8 threads */
+/* Units of a share, TUTTI_PACK_THREADS, twice, four or eight times as many, and how many shares there are. A block
+ * copies every share whose number is its own, beside multiples of the number of blocks. */
+enum { TUTTI_PACK_SHARE_LEAST = 8 /* 1 << 8 threads */, TUTTI_PACK_SHARE_MOST = 3 };
 #define TUTTI_PACK_SHARE_BITS(what) (TUTTI_PACK_SHARE_LEAST + ((what) >> TUTTI_PACK_SHORT_SHARE & 3))
 #define TUTTI_PACK_SHARE_OF(what)   ((uint32_t)1 << TUTTI_PACK_SHARE_BITS(what))
-#define TUTTI_PACK_BLOCKS_OF(what)                                                                                     \
+#define TUTTI_PACK_SHARES_OF(what)                                                                                     \
     ((((what)&TUTTI_PACK_SHORT_COUNT) + TUTTI_PACK_SHARE_OF(what) - 1) >> TUTTI_PACK_SHARE_BITS(what))
-/* The most blocks of a kernel that stays. */
-enum { TUTTI_PACK_STAY_BLOCKS = 64 };
+/* Blocks that copy, of so many that there are. */
+#define TUTTI_PACK_BLOCKS_OF(what, there) (TUTTI_PACK_SHARES_OF(what) < (there) ? TUTTI_PACK_SHARES_OF(what) : (there))
+/* The most blocks of a kernel that stays, and how many times TUTTI_PACK_SHORT_UNITS each of several copies at most: 16
+ * MiB in all. */
+enum { TUTTI_PACK_STAY_BLOCKS = 64, TUTTI_PACK_STAY_TIMES = 16 };
 
 /* In mapped host memory. Each word: the sequence of the mail, then 32 bits of struct tutti_pack_mailed, or of a short
  * mail. So no word of a mail is taken for one of another. */

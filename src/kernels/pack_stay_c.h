@@ -25,11 +25,11 @@ TUTTI_PACK_FN uint32_t tutti_pack_role(const struct tutti_pack_stay *stay)
     return __atomic_fetch_add(&stay->relay->started, 1, __ATOMIC_ACQ_REL) - stay->started;
 }
 
-/* The share of block `role`; the last one reports. */
+/* The shares of block `role`; the last one reports. */
 TUTTI_PACK_FN void tutti_pack_share(const struct tutti_pack_stay *stay, const uint32_t word[], uint32_t role)
 {
     const uint32_t what = word[TUTTI_PACK_SHORT_WHAT], units = what & TUTTI_PACK_SHORT_COUNT;
-    const uint32_t share = TUTTI_PACK_SHARE_OF(what), blocks = TUTTI_PACK_BLOCKS_OF(what), begin = role * share;
+    const uint32_t share = TUTTI_PACK_SHARE_OF(what), blocks = TUTTI_PACK_BLOCKS_OF(what, stay->blocks);
     const unsigned shift = TUTTI_PACK_SHORT_SHIFT_OF(what);
     const char *from;
     char *to;
@@ -39,8 +39,9 @@ TUTTI_PACK_FN void tutti_pack_share(const struct tutti_pack_stay *stay, const ui
     memcpy(&from, &word[TUTTI_PACK_SHORT_FROM], sizeof from);
     memcpy(&to, &word[TUTTI_PACK_SHORT_TO], sizeof to);
     memcpy(&done, &word[TUTTI_PACK_SHORT_DONE], sizeof done);
-    memcpy(to + ((size_t)begin << shift), from + ((size_t)begin << shift),
-           (size_t)(units - begin < share ? units - begin : share) << shift);
+    for (uint32_t begin = role * share; begin < units; begin += blocks * share)
+        memcpy(to + ((size_t)begin << shift), from + ((size_t)begin << shift),
+               (size_t)(units - begin < share ? units - begin : share) << shift);
     if (blocks > 1) {
         if (__atomic_add_fetch(&stay->relay->ended, 1, __ATOMIC_ACQ_REL) != blocks)
             return;
@@ -83,7 +84,7 @@ TUTTI_PACK_FN int tutti_pack_await_mail(const struct tutti_pack_stay *stay, stru
         }
         const uint64_t now = tutti_now_ns();
         if (there >= TUTTI_PACK_SHORT_WORDS && mailed.word[TUTTI_PACK_SHORT_WHAT] & TUTTI_PACK_SHORT_MARK) {
-            if (TUTTI_PACK_BLOCKS_OF(mailed.word[TUTTI_PACK_SHORT_WHAT]) > 1)
+            if (TUTTI_PACK_BLOCKS_OF(mailed.word[TUTTI_PACK_SHORT_WHAT], stay->blocks) > 1)
                 tutti_pack_relay(stay, mailed.word, relayed);
             tutti_pack_share(stay, mailed.word, 0);
             *served = sequence;

@@ -54,6 +54,9 @@ void tutti_carried_sweep(struct tutti_p2p_worker *worker, struct tutti_p2p_send 
 void tutti_direct_show(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
 /* 1 if the MPI is to have the message, as mapping the buffer's allocation does not pay yet. */
 int tutti_direct_leaves(const struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send);
+/* engines.c. Shared by engines and both. */
+int tutti_engines_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
+enum tutti_protocol_cost tutti_engines_cost(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
 /* Shared by direct, packed and those made of them: the receiver takes rendezvous, and maps the scratch, into which each
  * of these protocols may have to pack. */
 int tutti_rndv_reaches(struct tutti_p2p_worker *worker, int peer, int gpu);
@@ -81,9 +84,11 @@ struct tutti_p2p_fetch {
 
 /* engines.c. What the sender asks for, if both sides are one run of bytes on the GPU. */
 enum tutti_engines tutti_engines_take(const struct tutti_p2p_fetch *fetch);
-/* As tutti_pack_copies() of the first half of each job, and how as tutti_pack_reached() of the other one, at the same
- * time. TUTTI_ERR_UNAVAILABLE, and nothing was done: no job is large. */
-int tutti_engines_both(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make, unsigned how);
+/* both.c. The same where the sender asks for both. */
+enum tutti_engines tutti_both_take(const struct tutti_p2p_fetch *fetch);
+/* The first bytes of the jobs as by tutti_pack_reached(), `how` is its; at the same time the rest as by
+ * tutti_pack_copies(). TUTTI_ERR_UNAVAILABLE, and nothing was done: a kernel is to do all. */
+int tutti_both_run(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make, unsigned how);
 /* meanwhile.c. As tutti_pack_copies(), for a caller that has found the kernels of the GPU not loaded
  * (tutti_endpoint_lacks_kernels()), of jobs within its memory; own: all are messages of this rank to itself.
  * TUTTI_ERR_UNAVAILABLE: nothing was done, and kernels do it. */

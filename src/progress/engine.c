@@ -13,9 +13,10 @@
 #include "progress/pause.h"
 
 enum {
-    SPINS = 64,        /* rounds without giving the core away */
-    LOOK_ROUNDS = 32,  /* between looks at the clock */
-    LOOK_NS = 5000000, /* between looks after peers */
+    COUNTED_ROUNDS = 4, /* behind which a wait counts as one */
+    SPINS = 64,         /* rounds without giving the core away */
+    LOOK_ROUNDS = 32,   /* between looks at the clock */
+    LOOK_NS = 5000000,  /* between looks after peers */
     SLEEP_US = 100,
     NAP_MOST_US = 1000 /* of waits that look themselves */
 };
@@ -203,15 +204,44 @@ static int look_round(const struct tutti_wait *wait, struct watch *watch, unsign
     return engine_look(wait, watch);
 }
 
+/* The waits of this thread. One inside another does not count. */
+static _Thread_local uint64_t waited_ns;
+static _Thread_local int is_counted;
+
+uint64_t tutti_progress_waited(void)
+{
+    return waited_ns;
+}
+
+/* Not 0: when a wait that counts has begun. */
+static uint64_t counted_begin(void)
+{
+    if (is_counted || tutti_fiber_here())
+        return 0;
+    is_counted = 1;
+    return tutti_now_ns();
+}
+
+static void counted_end(const uint64_t *since)
+{
+    if (*since == 0)
+        return;
+    waited_ns += tutti_now_ns() - *since;
+    is_counted = 0;
+}
+
 int tutti_progress_wait(const struct tutti_wait *wait)
 {
     struct watch watch = {.start = 0};
     const int advance = !wait->quiet, mpi = advance && mpi_progress && !tutti_fiber_here();
     __attribute__((cleanup(engine_restore), unused)) const int before = polling;
+    __attribute__((cleanup(counted_end))) uint64_t counted = 0;
     if (advance)
         polling = 0; /* a step that must wait after all: the others, which have locks of their own, go on */
     for (unsigned round = 1;; round++) {
         uint64_t waited;
+        if (round == COUNTED_ROUNDS)
+            counted = counted_begin();
         if (advance)
             tutti_progress_poll();
         const int done = engine_is_done(wait);

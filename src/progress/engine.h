@@ -68,6 +68,9 @@ struct tutti_wait {
  * TUTTI_OK, or why it ended. */
 int tutti_progress_wait(const struct tutti_wait *wait);
 
+/* ns that the calling thread has been in waits so far, without short ones and those in fibers. */
+uint64_t tutti_progress_waited(void);
+
 /* Sets the function that lets the MPI make progress in every wait: a wait may need a message that the MPI alone
  * carries. Local, before the first wait. */
 void tutti_progress_mpi(void (*advance)(void));

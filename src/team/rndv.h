@@ -79,7 +79,11 @@ static inline enum tutti_mapping_size tutti_mapping_size(uint64_t bytes)
 }
 
 /* What the receiver of an offered message is to copy by copy engines where it can. */
-enum tutti_engines { TUTTI_ENGINES_NOT, TUTTI_ENGINES_ALL, TUTTI_ENGINES_HALF };
+enum tutti_engines {
+    TUTTI_ENGINES_NOT,
+    TUTTI_ENGINES_ALL,
+    TUTTI_ENGINES_REST /* what a kernel does not fetch at the same time */
+};
 
 /* Taken out of the MPI by a probe of the receiver, and not received. */
 enum tutti_rndv_held { TUTTI_HELD_NOT, TUTTI_HELD_PERHAPS, TUTTI_HELD };

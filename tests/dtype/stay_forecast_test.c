@@ -12,12 +12,13 @@
 enum { STAY = 20000 };
 
 static uint64_t now = 1000000;
+static int apart; /* the next ones end a burst */
 
 /* A fetch that begins `after` ns after the end of the one before, and takes 5 us. */
 static int fetch(struct tutti_stay_forecast *forecast, uint64_t after, int fits)
 {
     now += after;
-    const uint64_t stays = tutti_stay_forecast(forecast, now, fits, STAY);
+    const uint64_t stays = tutti_stay_forecast(forecast, now, fits, apart, STAY);
     assert_true(stays == 0 || stays == STAY);
     now += 5000;
     if (fits)
@@ -74,6 +75,23 @@ static void long_rhythm(void **state)
         vain += stays;
     }
     assert_true(stayed > 1000 * 14 && vain < 1000);
+}
+
+/* Fetches that are apart end bursts, as a long pause does. */
+static void apart_ones(void **state)
+{
+    (void)state;
+    struct tutti_stay_forecast forecast = {0};
+    for (int i = 0; i < 100; i++) {
+        apart = i >= 20 && i % 4 == 0;
+        const int stays = fetch(&forecast, 10, 1);
+        if (i >= 60)
+            assert_int_equal(stays, i % 4 < 3);
+    }
+    apart = 1;
+    for (int i = 0; i < 100; i++)
+        assert_false(fetch(&forecast, 10, 1) && i > 0);
+    apart = 0;
 }
 
 /* Bursts of `length` close fetches: returns how many kernels stayed in vain in `bursts` of them. */
@@ -135,8 +153,9 @@ static void by_chance(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(close_ones),     cmocka_unit_test(rhythms),    cmocka_unit_test(long_rhythm),
-        cmocka_unit_test(in_vain_seldom), cmocka_unit_test(comes_back), cmocka_unit_test(by_chance),
+        cmocka_unit_test(close_ones),  cmocka_unit_test(rhythms),        cmocka_unit_test(apart_ones),
+        cmocka_unit_test(long_rhythm), cmocka_unit_test(in_vain_seldom), cmocka_unit_test(comes_back),
+        cmocka_unit_test(by_chance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

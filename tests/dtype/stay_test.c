@@ -27,8 +27,9 @@ enum {
     PARTS = 8,
     UNITS = 1200,
     BYTES = UNITS * 16,
-    WIDE = STAY_WIDE, /* blocks of the largest kernel */
-    WIDE_BYTES = (WIDE * TUTTI_PACK_SHORT_UNITS + 100) * 16,
+    WIDE = STAY_WIDE,                                             /* blocks of the largest kernel */
+    LONG = WIDE * TUTTI_PACK_STAY_TIMES * TUTTI_PACK_SHORT_UNITS, /* units that it takes */
+    WIDE_BYTES = (LONG + 100) * 16,
     LINGER_NS = 100000,
     TILE = 256
 };
@@ -128,6 +129,12 @@ static struct tutti_pack_relay relay;
 static struct tutti_pack_args args;
 static int all_wide; /* 1: parts are of more words than one block copies */
 
+/* One copy in eight is longer than a share for each block. */
+static uint32_t wide_units(void)
+{
+    return random_next(&state) % 8 ? WIDE * TUTTI_PACK_SHORT_UNITS : LONG;
+}
+
 /* Part p, of one block unless it is the only one, moves bytes from[p] to to[p], and is the last that does so. */
 static unsigned prepare(unsigned parts)
 {
@@ -141,16 +148,16 @@ static unsigned prepare(unsigned parts)
                               : parts > 1 || random_next(&state) % 2 ? UNITS
                                                                      : WIDE_BYTES / 16,
                        least = TUTTI_PACK_THREADS * 16 / word + 1,
-                       units = all_wide
-                                   ? least + (uint32_t)(random_next(&state) % (WIDE * TUTTI_PACK_SHORT_UNITS - least))
-                                   : 1 + (uint32_t)(random_next(&state) % most);
+                       units = all_wide ? least + (uint32_t)(random_next(&state) % (wide_units() - least))
+                                        : 1 + (uint32_t)(random_next(&state) % most);
         struct tutti_pack_dim dim = {.from = word, .to = word};
         unsigned char *const source = parts == 1 ? wide_from : from[p], *const target = parts == 1 ? wide_to : to[p];
         for (unsigned b = 0; b < units * word; b += 8) {
             const uint64_t eight = random_next(&state);
             memcpy(source + b, &eight, sizeof eight);
         }
-        memset(target, 0xa5, parts == 1 ? (size_t)WIDE_BYTES : (size_t)BYTES);
+        const size_t room = parts == 1 ? WIDE_BYTES : BYTES, used = (size_t)units * word + BYTES;
+        memset(target, 0xa5, used < room ? used : room);
         part[p] = (struct tutti_pack_part){.from = source,
                                            .to = target,
                                            .first = p,
@@ -209,7 +216,8 @@ static int launch(struct tutti_stay *stay, unsigned parts, uint64_t linger_ns, u
     const int serves = stay->serves && linger_ns == 0;
     const int status = tutti_stay_launch(stay, &fake, NULL, &what, linger_ns, most, &launched);
     const struct tutti_pack_part *const only = (const struct tutti_pack_part *)(const void *)args.pool;
-    const int fits = parts == 2 || (parts == 1 && only->units <= most * TUTTI_PACK_SHORT_UNITS);
+    const int fits = parts == 2 || (parts == 1 && only->units <= (most > 1 ? most * TUTTI_PACK_STAY_TIMES : 1) *
+                                                                     TUTTI_PACK_SHORT_UNITS);
     const int may =
         (linger_ns > 0 || (serves && status == TUTTI_OK)) && bytes <= TUTTI_PACK_MAIL_BYTES && fits && !lacks;
     CHECK(status == (may ? TUTTI_OK : TUTTI_ERR_UNAVAILABLE), "launch %d of %u parts: status %d", call, parts, status);
@@ -350,7 +358,8 @@ static void wide_ones(void)
         const unsigned units = part->units, wants = units <= 1024 ? 4 : units <= 8192 ? 16 : 64;
         CHECK(!mailed || stay.blocks == 1 || stay.relayed != relayed, "launch %d of %u words goes to one block", call,
               units);
-        CHECK(mailed || units > most * TUTTI_PACK_SHORT_UNITS || stay.blocks >= (wants < most ? wants : most),
+        CHECK(mailed || units > most * TUTTI_PACK_STAY_TIMES * TUTTI_PACK_SHORT_UNITS ||
+                  stay.blocks >= (wants < most ? wants : most),
               "launch %d of %u words: a kernel of %u blocks", call, units, stay.blocks);
         wide += stay.relayed != relayed;
         await(&stay, call);

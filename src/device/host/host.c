@@ -306,7 +306,7 @@ static uint64_t host_stay_ns(void)
 static unsigned host_stay_blocks(int gpu)
 {
     (void)gpu;
-    return 4;
+    return 6;
 }
 
 static uint64_t host_share_usual_ns(void)

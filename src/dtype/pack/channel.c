@@ -22,8 +22,11 @@ enum {
     PAGE = 4096,
     MAIL = 512, /* where in the page the mail begins, and the answer; the word is its first */
     ANSWER = 2048,
-    SPINS = 64,      /* between looks at the clock */
-    ASK_NS = 1000000 /* between questions to the device: they cost more than a look at the word */
+    LONG_BYTES = 1 << 20,
+    COPIED_BYTES = 400, /* of a long copy in a ns, at most */
+    AWAY_NS = 20000,    /* in which the program may do something else between two of them */
+    SPINS = 64,         /* between looks at the clock */
+    ASK_NS = 1000000    /* between questions to the device: they cost more than a look at the word */
 };
 
 static struct tutti_pack_channel *idle[GPUS];
@@ -131,14 +134,31 @@ void tutti_pack_channel_give(struct tutti_pack_channel *channel)
     pthread_mutex_unlock(&lock);
 }
 
+/* ns since the last fetch in which this thread was in no wait. */
+static uint64_t channel_away(const struct tutti_pack_channel *channel, uint64_t now)
+{
+    const uint64_t gap = now - channel->forecast.ended, waited = tutti_progress_waited() - channel->waited;
+    return waited < gap ? gap - waited : gap; /* more: that fetch was another thread's */
+}
+
+/* A kernel that stays beside a kernel of the program takes multiprocessors from it. So one stays for long copies only
+ * where the program does little but to wait between them; and for longer, as its peers' copies take as long. */
+static uint64_t channel_forecast(struct tutti_pack_channel *channel, int fits, uint64_t bytes, uint64_t usual_ns)
+{
+    const uint64_t now = tutti_now_ns();
+    const int is_long = bytes > LONG_BYTES;
+    return tutti_stay_forecast(&channel->forecast, now, fits, is_long && channel_away(channel, now) > AWAY_NS,
+                               usual_ns + (is_long ? bytes / COPIED_BYTES : 0));
+}
+
 int tutti_pack_channel_launch(struct tutti_pack_channel *channel, const struct tutti_device *device,
                               const struct tutti_pack_launch *launch, int *launched)
 {
     if (device->launch.stay_ns) {
-        const unsigned blocks = channel->fetches ? tutti_stay_blocks(launch) : 0;
+        uint64_t bytes = 0;
+        const unsigned blocks = channel->fetches ? tutti_stay_blocks(launch, channel->most, &bytes) : 0;
         const int fits = blocks > 0 && blocks <= channel->most;
-        const uint64_t stay_ns =
-            tutti_stay_forecast(&channel->forecast, tutti_now_ns(), fits, device->launch.stay_ns());
+        const uint64_t stay_ns = channel_forecast(channel, fits, bytes, device->launch.stay_ns());
         if (fits)
             channel->linger_ns = stay_ns;
     }
@@ -185,6 +205,7 @@ void tutti_pack_channel_stayed(struct tutti_pack_channel *channel, unsigned how,
 {
     if (channel->fetches) {
         channel->forecast.ended = tutti_now_ns();
+        channel->waited = tutti_progress_waited();
         if (!channel->forecast.stays)
             tutti_stay_leave(&channel->stay);
     }

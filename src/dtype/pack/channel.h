@@ -22,6 +22,7 @@ struct tutti_pack_channel {
     uint64_t linger_ns; /* of the launch that is being made; 0: its kernel does not stay */
     struct tutti_stay stay;
     struct tutti_stay_forecast forecast;
+    uint64_t waited;     /* tutti_progress_waited() when the last fetch ended */
     int fetches;         /* 1: the launch that is being made is a fetch, after which a kernel may stay by forecast */
     int first;           /* 1: the kernel of a first launch stays for the second one (dtype/pack.h) */
     unsigned lost, skip; /* second launches in a row that it did not take; calls until one stays again */

@@ -10,23 +10,23 @@
 #include "progress/engine.h"
 #include "progress/gate.h"
 
-enum { STREAMS = 2, SPINS = 16 };
+enum { STREAMS = 2 };
 #define FILLS (UINT64_C(16) << 20) /* bytes of a copy that keeps the link busy by itself */
 
 /* Streams of copies. A thread has one of a GPU's sets as long as its call lasts. */
-struct copies {
-    struct copies *next;
+struct tutti_copy_streams {
+    struct tutti_copy_streams *next;
     int gpu;
     unsigned life; /* of the GPU */
     struct tutti_stream *stream[STREAMS];
     unsigned used, ended; /* of the call: streams that have copies; how many of them have ended */
 };
-static struct copies *idle;
+static struct tutti_copy_streams *idle;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- sets of streams ---- */
 
-static void copies_destroy(struct copies *copies)
+static void copies_destroy(struct tutti_copy_streams *copies)
 {
     for (int i = 0; i < STREAMS; i++) {
         if (copies->stream[i])
@@ -35,9 +35,9 @@ static void copies_destroy(struct copies *copies)
     free(copies);
 }
 
-static struct copies *copies_make(int gpu)
+static struct tutti_copy_streams *copies_make(int gpu)
 {
-    struct copies *copies = calloc(1, sizeof *copies);
+    struct tutti_copy_streams *copies = calloc(1, sizeof *copies);
     if (!copies)
         return NULL;
     copies->gpu = gpu;
@@ -52,12 +52,12 @@ static struct copies *copies_make(int gpu)
 }
 
 /* Those of an earlier life of the GPU are destroyed: their streams have gone. */
-static struct copies *copies_find(int gpu)
+static struct tutti_copy_streams *copies_find(int gpu)
 {
-    struct copies *found = NULL, *stale = NULL;
+    struct tutti_copy_streams *found = NULL, *stale = NULL;
     pthread_mutex_lock(&lock);
-    for (struct copies **at = &idle; *at && !found;) {
-        struct copies *one = *at;
+    for (struct tutti_copy_streams **at = &idle; *at && !found;) {
+        struct tutti_copy_streams *one = *at;
         const int is_stale = one->life != tutti_gpu_life(one->gpu);
         if (!is_stale && one->gpu != gpu) {
             at = &one->next;
@@ -69,14 +69,14 @@ static struct copies *copies_find(int gpu)
     }
     pthread_mutex_unlock(&lock);
     while (stale) {
-        struct copies *next = stale->next;
+        struct tutti_copy_streams *next = stale->next;
         copies_destroy(stale);
         stale = next;
     }
     return found;
 }
 
-static void copies_give(struct copies *copies)
+static void copies_give(struct tutti_copy_streams *copies)
 {
     pthread_mutex_lock(&lock);
     copies->next = idle;
@@ -111,7 +111,7 @@ static int copies_start(struct tutti_stream *stream, const struct tutti_pack_job
 
 static int copies_have_ended(void *with)
 {
-    struct copies *copies = with;
+    struct tutti_copy_streams *copies = with;
     while (copies->ended < copies->used) {
         const int state = tutti_device()->stream.query(copies->stream[copies->ended]);
         if (state != 1)
@@ -131,7 +131,7 @@ static unsigned copies_streams(const struct tutti_pack_job *jobs, unsigned n)
 }
 
 /* A set of streams for the jobs. NULL: they are not between runs of bytes, or no set is idle and none may be made. */
-static struct copies *copies_open(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make)
+static struct tutti_copy_streams *copies_open(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make)
 {
     const struct tutti_device *device = tutti_device();
     if (!device || !device->stream.copy || !device->stream.query || (gpu < 0 && device->gpu.current(&gpu) != TUTTI_OK))
@@ -141,39 +141,71 @@ static struct copies *copies_open(int gpu, const struct tutti_pack_job *jobs, un
         if (!pack_copies_can(&jobs[i]))
             return NULL;
     }
-    struct copies *copies = copies_find(gpu);
+    struct tutti_copy_streams *copies = copies_find(gpu);
     return copies || !may_make || tutti_gate_closed() ? copies : copies_make(gpu);
+}
+
+/* The set is left as it is: its copies may still run. */
+static int copies_leave(const struct tutti_copy_streams *copies, int status, int why)
+{
+    tutti_error("copies by the engines of GPU %d: %s", copies->gpu, tutti_status_text(why));
+    return status == TUTTI_OK ? why : status;
 }
 
 /* Waits for what has been started, which needs no other rank; status: of the starts. 1 in *over: nothing
  * runs any more. */
-static int copies_close(struct copies *copies, int status, int *over)
+static int copies_close(struct tutti_copy_streams *copies, int status, int *over)
 {
     copies->ended = 0;
     const int ended = tutti_progress_wait(&(const struct tutti_wait){.done = copies_have_ended,
                                                                      .with = copies,
                                                                      .seconds = tutti_settings()->timeout_seconds,
                                                                      .quiet = 1,
-                                                                     .spins = SPINS});
+                                                                     .spins = TUTTI_COPIES_SPINS});
     *over = ended == TUTTI_OK;
-    if (!*over) { /* the set is left as it is: its copies may still run */
-        tutti_error("copies by the engines of GPU %d: %s", copies->gpu, tutti_status_text(ended));
-        return status == TUTTI_OK ? ended : status;
-    }
+    if (!*over)
+        return copies_leave(copies, status, ended);
     copies_give(copies);
     return status;
 }
 
-int tutti_pack_copies(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make)
+int tutti_pack_copies_begin(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make,
+                            struct tutti_copy_flight *out)
 {
-    struct copies *copies = copies_open(gpu, jobs, n, may_make);
-    int status = TUTTI_OK, over;
+    struct tutti_copy_streams *copies = copies_open(gpu, jobs, n, may_make);
+    int status = TUTTI_OK;
     if (!copies)
         return TUTTI_ERR_UNAVAILABLE;
     copies->used = copies_streams(jobs, n);
+    copies->ended = 0;
     for (unsigned i = 0; i < n && status == TUTTI_OK; i++)
         status = copies_start(copies->stream[i % copies->used], &jobs[i]);
-    return copies_close(copies, status, &over);
+    *out = (struct tutti_copy_flight){copies, status};
+    return TUTTI_OK;
+}
+
+int tutti_pack_copies_poll(struct tutti_copy_flight *flight)
+{
+    const int ended = copies_have_ended(flight->streams);
+    if (ended < 0)
+        return copies_leave(flight->streams, flight->status, ended);
+    if (ended == 0)
+        return 0;
+    copies_give(flight->streams);
+    return flight->status == TUTTI_OK ? 1 : flight->status;
+}
+
+int tutti_pack_copies_leave(struct tutti_copy_flight *flight, int why)
+{
+    return copies_leave(flight->streams, flight->status, why);
+}
+
+int tutti_pack_copies(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make)
+{
+    struct tutti_copy_flight flight;
+    int over;
+    const int status = tutti_pack_copies_begin(gpu, jobs, n, may_make, &flight);
+    return status == TUTTI_OK ? copies_close(flight.streams, flight.status, &over) : status;
 }
 
 /* ---- through pinned memory ---- */
@@ -201,7 +233,7 @@ int tutti_pack_through(int gpu, const struct tutti_pack_job *jobs, unsigned n, i
     int status = TUTTI_OK, over;
     for (unsigned i = 0; i < n; i++)
         room += through_room(jobs[i].bytes);
-    struct copies *copies = room <= THROUGH_MOST ? copies_open(gpu, jobs, n, may_make) : NULL;
+    struct tutti_copy_streams *copies = room <= THROUGH_MOST ? copies_open(gpu, jobs, n, may_make) : NULL;
     if (!copies)
         return TUTTI_ERR_UNAVAILABLE;
     struct tutti_bounce *pinned = may_make ? tutti_bounce_take(&tutti_bounce_pinned, -1, room)

@@ -10,7 +10,9 @@ enum {
     FEW = 4,            /* blocks of a kernel that stays for copies of up to 16 KiB, */
     SOME = 16,          /* of up to 128 KiB; for longer ones it has all it may */
     SOME_UNITS = 8192,
-    LATELY = 16 /* launches for which a kernel has as many blocks as an earlier launch wanted */
+    LONGEST = TUTTI_PACK_STAY_BLOCKS * TUTTI_PACK_STAY_TIMES * TUTTI_PACK_SHORT_UNITS, /* of a copy */
+    SMALLER = 6, /* times TUTTI_PACK_SHORT_UNITS of a block, up to which its shares are smaller ones */
+    LATELY = 16  /* launches for which a kernel has as many blocks as an earlier launch wanted */
 };
 
 static int is_there(const struct tutti_stay *stay)
@@ -42,13 +44,14 @@ static const struct tutti_pack_part *only_run(const struct tutti_pack_mailed *ca
     struct tutti_pack_head head;
     memcpy(&head, call, sizeof head);
     memcpy(part, (const char *)call + sizeof head, sizeof *part);
-    return head.parts == 1 && part->way == TUTTI_PACK_WORDS && part->flags == 0 &&
-                   part->units <= TUTTI_PACK_STAY_BLOCKS * TUTTI_PACK_SHORT_UNITS && is_run(call, part)
+    return head.parts == 1 && part->way == TUTTI_PACK_WORDS && part->flags == 0 && part->units <= LONGEST &&
+                   is_run(call, part)
                ? part
                : NULL;
 }
 
-/* Blocks of a kernel that copies the run in the least time, and of the least one that can. */
+/* Blocks of a kernel that copies the run in the least time, and of the least one that can, where it has `most` at most:
+ * more than that if none can. */
 static unsigned stay_wants(const struct tutti_pack_part *part)
 {
     if (part->units <= TUTTI_PACK_SHORT_UNITS)
@@ -56,17 +59,21 @@ static unsigned stay_wants(const struct tutti_pack_part *part)
     return part->units <= SOME_UNITS ? SOME : TUTTI_PACK_STAY_BLOCKS;
 }
 
-static unsigned stay_needs(const struct tutti_pack_part *part)
+static unsigned stay_needs(const struct tutti_pack_part *part, unsigned most)
 {
-    return (part->units - 1) / TUTTI_PACK_SHORT_UNITS + 1;
+    const unsigned shares = (part->units - 1) / TUTTI_PACK_SHORT_UNITS + 1;
+    return most > 1 && shares > most && shares <= most * TUTTI_PACK_STAY_TIMES ? most : shares;
 }
 
-/* The least shares for which `blocks` blocks suffice, as powers of two beside the least of all. */
+/* The least shares of which each of `blocks` blocks has one; as powers of two beside the least of all. Of long copies a
+ * block has several: with larger shares more is under way at once, with smaller ones blocks end together. */
 static uint32_t stay_share(const struct tutti_pack_part *part, uint32_t blocks)
 {
     const uint32_t most = stay_wants(part) == 1 ? 1 : blocks;
+    const uint32_t largest = (part->units - 1) / TUTTI_PACK_SHORT_UNITS >= most * SMALLER ? TUTTI_PACK_SHARE_MOST
+                                                                                          : TUTTI_PACK_SHARE_MOST - 1;
     uint32_t share = 0;
-    while ((part->units - 1) >> (TUTTI_PACK_SHARE_LEAST + share) >= most)
+    while (share < largest && (part->units - 1) >> (TUTTI_PACK_SHARE_LEAST + share) >= most)
         share++;
     return share;
 }
@@ -144,13 +151,17 @@ static int stay_begin(struct tutti_stay *stay, const struct tutti_device *device
     return TUTTI_OK;
 }
 
-unsigned tutti_stay_blocks(const struct tutti_pack_launch *launch)
+unsigned tutti_stay_blocks(const struct tutti_pack_launch *launch, unsigned most, uint64_t *bytes)
 {
     const struct tutti_pack_head *const head = &launch->args->head;
     struct tutti_pack_part part;
+    *bytes = 0;
     if (head->bytes > TUTTI_PACK_MAIL_BYTES || head->launch_number == 0)
         return 0;
-    return only_run((const void *)launch->args, &part) ? stay_needs(&part) : head->blocks <= BLOCKS_MOST;
+    if (!only_run((const void *)launch->args, &part))
+        return head->blocks <= BLOCKS_MOST;
+    *bytes = (uint64_t)part.units * part.word;
+    return stay_needs(&part, most);
 }
 
 /* Puts the launch into the mail; run: NULL, or its only part. */
@@ -160,7 +171,7 @@ static void stay_mail(struct tutti_stay *stay, const struct tutti_pack_mailed *c
     stay->mailed = 1;
     if (run) {
         stay_shorten(call, run, stay->blocks, word);
-        stay->relayed += TUTTI_PACK_BLOCKS_OF(word[TUTTI_PACK_SHORT_WHAT]) > 1;
+        stay->relayed += TUTTI_PACK_BLOCKS_OF(word[TUTTI_PACK_SHORT_WHAT], stay->blocks) > 1;
         stay_post(stay, word, TUTTI_PACK_SHORT_WORDS);
     } else {
         stay_post(stay, call->word, TUTTI_PACK_MAIL_WORDS);
@@ -174,7 +185,8 @@ int tutti_stay_launch(struct tutti_stay *stay, const struct tutti_device *device
     *launched = 0;
     if (stay->off || !device->launch.stay_pack || (linger_ns == 0 && !(stay->serves && is_there(stay))))
         return TUTTI_ERR_UNAVAILABLE;
-    const unsigned blocks = tutti_stay_blocks(launch);
+    uint64_t bytes;
+    const unsigned blocks = tutti_stay_blocks(launch, most, &bytes);
     if (blocks == 0 || blocks > most)
         return TUTTI_ERR_UNAVAILABLE;
     struct tutti_pack_mailed call;

@@ -1,6 +1,6 @@
 /* Packing launches by a kernel that stays on the GPU for a while (TUTTI_LINGER_US): it takes the next ones out of
- * pinned memory, without a launch. One block does small ones; copies of up to 1 MiB take several. One at a time, of one
- * stream. Private to src/dtype/. */
+ * pinned memory, without a launch. One block does small ones; copies of up to 16 MiB take several. One at a time, of
+ * one stream. Private to src/dtype/. */
 #ifndef TUTTI_DTYPE_PACK_STAY_H
 #define TUTTI_DTYPE_PACK_STAY_H
 
@@ -25,8 +25,9 @@ struct tutti_stay {
     _Alignas(struct tutti_pack_args) unsigned char args[TUTTI_PACK_FEW_BYTES]; /* of the launch that was mailed */
 };
 
-/* The least blocks with which such a kernel takes the launch; 0: none takes it. */
-unsigned tutti_stay_blocks(const struct tutti_pack_launch *launch);
+/* The least blocks with which such a kernel, which may have `most`, takes the launch; 0, or more than `most`: none
+ * takes it. *bytes: of one run that it copies; 0: it does something else. */
+unsigned tutti_stay_blocks(const struct tutti_pack_launch *launch, unsigned most, uint64_t *bytes);
 /* A launch that is complete when its notice is there. most: blocks that the kernel may have. TUTTI_ERR_UNAVAILABLE: it
  * does not go this way, and nothing was done. *launched: 1 if a kernel was launched for it. */
 int tutti_stay_launch(struct tutti_stay *stay, const struct tutti_device *device, struct tutti_stream *stream,

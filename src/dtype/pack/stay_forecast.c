@@ -28,9 +28,9 @@ static unsigned forecast_next(unsigned position)
     return position + (position < TUTTI_STAY_POSITIONS - 1);
 }
 
-uint64_t tutti_stay_forecast(struct tutti_stay_forecast *forecast, uint64_t now, int fits, uint64_t stay_ns)
+uint64_t tutti_stay_forecast(struct tutti_stay_forecast *forecast, uint64_t now, int fits, int apart, uint64_t stay_ns)
 {
-    const int close = fits && forecast->fitted && forecast->ended > 0 && now - forecast->ended < stay_ns;
+    const int close = fits && !apart && forecast->fitted && forecast->ended > 0 && now - forecast->ended < stay_ns;
     const int is_there = close && forecast->stays;
     if (forecast->fitted)
         forecast_learn(forecast, close);

@@ -30,8 +30,8 @@ struct tutti_stay_forecast {
     int stays;         /* 1: its kernel stays */
 };
 
-/* Before each launch. now: ns; fits: 1 if it is a fetch that a kernel which stays can take; stay_ns: for how long one
- * would stay. Returns stay_ns or 0. */
-uint64_t tutti_stay_forecast(struct tutti_stay_forecast *forecast, uint64_t now, int fits, uint64_t stay_ns);
+/* Before each launch. now: ns; fits: 1 if it is a fetch that a kernel which stays can take; apart: 1 if it ends a burst
+ * however soon it begins; stay_ns: for how long one would stay. Returns stay_ns or 0. */
+uint64_t tutti_stay_forecast(struct tutti_stay_forecast *forecast, uint64_t now, int fits, int apart, uint64_t stay_ns);
 
 #endif

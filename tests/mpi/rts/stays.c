@@ -1,7 +1,8 @@
 /* Fetches that follow each other closely, so that a kernel stays for the next ones: to and fro between two ranks, in
  * bursts. First messages for several blocks until some were fetched without a launch, then messages of 1 byte to 100 KB
- * at random places, some in a vector's layout, with pauses now and then. All bytes are compared. Needs kernels that
- * stay by themselves (TUTTI_HOST_STAY_US) or on request (TUTTI_LINGER_US). */
+ * at random places, some in a vector's layout, with pauses now and then, and messages of which each block copies
+ * several shares. All bytes are compared. Needs kernels that stay by themselves (TUTTI_HOST_STAY_US) or on request
+ * (TUTTI_LINGER_US). */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -84,6 +85,27 @@ static void burst(int wide, int pauses)
     CHECK(memcmp(kit_get(&in, NULL), expected, ROOM) == 0, "a burst%s is wrong", wide ? " of wide messages" : "");
 }
 
+/* Up to as many as the kernel of the host device takes, and a little more. */
+enum { LONG_UNITS = 100000, LONG_ROOM = LONG_UNITS * 16, LONG_ONES = 6 };
+
+static void long_ones(struct kit_buffer *from, struct kit_buffer *to)
+{
+    static unsigned char bytes[LONG_ROOM], nothing[LONG_ROOM];
+    for (int i = 0; i < LONG_ONES; i++) {
+        const int length = 16 * drawn(20000, LONG_UNITS);
+        for (int b = 0; b < length; b++)
+            bytes[b] = (unsigned char)(b * 7 + b / 4096 + i + length);
+        char *const source = kit_put(from, 0, bytes, LONG_ROOM), *const target = kit_put(to, 0, nothing, LONG_ROOM);
+        for (int turn = 0; turn < 4; turn++) {
+            if (turn % 2 == kit_rank)
+                MPI_Send(source, length, MPI_BYTE, 1 - kit_rank, TAG, MPI_COMM_WORLD);
+            else
+                MPI_Recv(target, length, MPI_BYTE, 1 - kit_rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+        CHECK(memcmp(kit_get(to, NULL), bytes, (size_t)length) == 0, "a long message of %d bytes is wrong", length);
+    }
+}
+
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
@@ -103,8 +125,16 @@ int main(int argc, char **argv)
             kit_counted("packing kernels", "served") < SERVED && MPI_Wtime() - begun < SECONDS && !check_failed();
         MPI_Allreduce(&mine, &fewer, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     }
-    for (int round = 0; round < ROUNDS; round++)
+    struct kit_buffer long_out, long_in;
+    kit_open(&long_out, KIT_DEVICE, LONG_ROOM);
+    kit_open(&long_in, KIT_DEVICE, LONG_ROOM);
+    for (int round = 0; round < ROUNDS; round++) {
         burst(0, round % 3 == 2);
+        if (round % 8 == 0)
+            long_ones(&long_out, &long_in);
+    }
+    kit_close(&long_in);
+    kit_close(&long_out);
     if (kit_rank == 0)
         printf("%d bursts of wide messages, %d served\n", bursts, (int)kit_counted("packing kernels", "served"));
     kit_close(&in);
