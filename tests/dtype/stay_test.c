@@ -146,7 +146,7 @@ static unsigned prepare(unsigned parts)
                        most = random_next(&state) % 2                ? 32
                               : random_next(&state) % 2              ? TILE
                               : parts > 1 || random_next(&state) % 2 ? UNITS
-                                                                     : WIDE_BYTES / 16,
+                                                                     : WIDE * TUTTI_PACK_SHORT_UNITS + 100,
                        least = TUTTI_PACK_THREADS * 16 / word + 1,
                        units = all_wide ? least + (uint32_t)(random_next(&state) % (wide_units() - least))
                                         : 1 + (uint32_t)(random_next(&state) % most);

@@ -86,7 +86,7 @@ static void burst(int wide, int pauses)
 }
 
 /* Up to as many as the kernel of the host device takes, and a little more. */
-enum { LONG_UNITS = 100000, LONG_ROOM = LONG_UNITS * 16, LONG_ONES = 6 };
+enum { LONG_UNITS = 100000, LONG_ROOM = LONG_UNITS * 16, LONG_ONES = 4 };
 
 static void long_ones(struct kit_buffer *from, struct kit_buffer *to)
 {
@@ -130,7 +130,7 @@ int main(int argc, char **argv)
     kit_open(&long_in, KIT_DEVICE, LONG_ROOM);
     for (int round = 0; round < ROUNDS; round++) {
         burst(0, round % 3 == 2);
-        if (round % 8 == 0)
+        if (round % 16 == 0)
             long_ones(&long_out, &long_in);
     }
     kit_close(&long_in);
