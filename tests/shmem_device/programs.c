@@ -1,6 +1,6 @@
 /* Random programs by threads as PEs, every typed name in every form: TUTTI_TEST_ROUNDS of them; by loads and stores, by
  * the ring alone, by it from some size on, and with PEs of other nodes (TUTTI_TEST_RING: 0 to 3, one of these alone).
- */
+ * TUTTI_TEST_PES: at most so many PEs (8), since few wait seldom; thousands of programs of two PEs take minutes. */
 #include "shmem_device/pes_ring.h"
 
 static void delay(void);
@@ -112,12 +112,13 @@ static void one(uint64_t seed, int count, const int *rows)
 int main(void)
 {
     const uint64_t seed = check_seed();
-    const long rounds = check_many("TUTTI_TEST_ROUNDS", 80);
+    const long rounds = check_many("TUTTI_TEST_ROUNDS", 80), asked = check_setting("TUTTI_TEST_PES", PROGRAM_PES);
+    const uint64_t most = asked >= 1 && asked <= PROGRAM_PES ? (uint64_t)asked : PROGRAM_PES;
     int *const rows = malloc(((size_t)program_row_count + 1) * sizeof *rows);
     for (int i = 0; i <= program_row_count; i++)
         rows[i] = i < program_row_count ? i : -1;
     for (long i = 0; i < rounds && check_failed() == 0; i++)
-        one(seed + (uint64_t)i, 1 + (int)((seed + (uint64_t)i) % PROGRAM_PES), rows);
+        one(seed + (uint64_t)i, 1 + (int)((seed + (uint64_t)i) % most), rows);
     free(rows);
     printf("%ld programs, %ld checks, %ld failed\n", rounds, check_done(), check_failed());
     return check_failed() != 0;
