@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What a lock guards is used with the lock held, and each lock that is taken is given back, by Clang's analysis of the words of
 src/core/lock.h. usage: locks.py CLANG SOURCE-FOLDER COMMANDS [FILE...]
-Looks at the sources of COMMANDS (compile_commands.json) that name TUTTI_HOLDS or TUTTI_GUARDED, or a lock; FILE: at these alone. A call
+Looks at the sources of COMMANDS (compile_commands.json) that name TUTTI_HOLDS or TUTTI_GUARDED, a lock, or a function of a header that
+needs one; FILE: at these alone. A call
 that leaves atomic operations out asks tutti_door_alone() each time, or passes on what its caller has asked. Prints every breach; status
 1 if there is one, 77 if CLANG cannot make the analysis."""
 import json
@@ -47,16 +48,28 @@ def unasked(source):
     return breaches
 
 
+def holders(source):
+    """Functions of headers that are called with a lock held."""
+    names = set()
+    for folder, _, files in os.walk(os.path.join(source, "src")):
+        for name in files:
+            if name.endswith(".h"):
+                with open(os.path.join(folder, name), encoding="utf-8") as text:
+                    names.update(re.findall(r"\b(\w+)\([^;{}]*\)\s*TUTTI_HOLDS\(", text.read()))
+    return names
+
+
 def commands_of(path, source, only):
     """File: flags of the compiler that matter."""
-    found = {}
+    found, held = {}, holders(source)
     with open(path, encoding="utf-8") as text:
         for entry in json.load(text):
             file = os.path.join(entry["directory"], entry["file"])
             if file in found or (only and file not in only) or not (only or file.startswith(os.path.join(source, "src") + os.sep)):
                 continue
             with open(file, encoding="utf-8") as lines:
-                if not WORDS.search(lines.read()):
+                text_of = lines.read()
+                if not WORDS.search(text_of) and not held.intersection(re.findall(r"\b(\w+)\(", text_of)):
                     continue
             words, flags = shlex.split(entry["command"]), []
             for i, word in enumerate(words):

@@ -138,7 +138,7 @@ int tutti_endpoint_watch(struct tutti_endpoint *endpoint, int peer)
 /* ---- GPUs, and scratch on them ---- */
 
 /* 1 if a GPU of this rank has the scratch mapped. The lock is held. */
-static int has_mapped(const struct tutti_endpoint *endpoint, int peer, int index)
+static int has_mapped(const struct tutti_endpoint *endpoint, int peer, int index) TUTTI_HOLDS(endpoint->lock)
 {
     for (int slot = 0; slot < atomic_load(&endpoint->gpus); slot++) {
         if (endpoint->from[peer].scratch[index][slot] && tutti_endpoint_is_there(&endpoint->gpu[slot]))
@@ -149,7 +149,7 @@ static int has_mapped(const struct tutti_endpoint *endpoint, int peer, int index
 
 /* What could not be mapped for the GPUs known so far may be for this one, and what was mapped for one that was reset no
  * longer is; the lock is held. */
-static void reset_maps(struct tutti_endpoint *endpoint)
+static void reset_maps(struct tutti_endpoint *endpoint) TUTTI_HOLDS(endpoint->lock)
 {
     for (int r = 0; r < endpoint->node->size; r++) {
         for (int i = 0; i < TUTTI_ENDPOINT_GPUS; i++) {
@@ -163,7 +163,7 @@ static void reset_maps(struct tutti_endpoint *endpoint)
 
 /* The GPU was reset: the scratch on it has gone, and what was mapped for it. Its place serves its next life; a peer
  * that still has the scratch mapped sees another allocation offered, or none. The lock is held. */
-static void begin_life(struct tutti_endpoint *endpoint, int index)
+static void begin_life(struct tutti_endpoint *endpoint, int index) TUTTI_HOLDS(endpoint->lock)
 {
     struct tutti_endpoint_gpu *own = &endpoint->gpu[index];
     atomic_store(&tutti_endpoint_mine(endpoint)->gpu[index].offered, 1);
@@ -191,7 +191,7 @@ static int endpoint_place_of(const struct tutti_endpoint *endpoint, int gpu)
 }
 
 /* The lock is held. */
-static int add_gpu(struct tutti_endpoint *endpoint, int gpu)
+static int add_gpu(struct tutti_endpoint *endpoint, int gpu) TUTTI_HOLDS(endpoint->lock)
 {
     struct tutti_endpoints *own = tutti_endpoint_mine(endpoint);
     int index = endpoint_place_of(endpoint, gpu);
@@ -375,7 +375,7 @@ static int sweep_is_due(struct tutti_endpoint *endpoint, int *all)
 
 /* Rendezvous that have been taken, or moved out of the buffer. Those that their sender still looks at only have their
  * leases ended. The lock is held. */
-static void endpoint_sweep(struct tutti_endpoint *endpoint, int all)
+static void endpoint_sweep(struct tutti_endpoint *endpoint, int all) TUTTI_HOLDS(endpoint->lock)
 {
     struct tutti_endpoints *own = tutti_endpoint_mine(endpoint);
     for (int w = 0; w < TUTTI_RNDVS / 64; w++) {

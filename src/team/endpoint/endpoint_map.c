@@ -69,6 +69,7 @@ static void count_known(struct tutti_endpoint_from *from, uint64_t id)
 
 /* Keeps a mapping in place of one without a lease, and sends its owner a notice. Takes over the reference. */
 static void make_known(struct tutti_endpoint *endpoint, int peer, struct tutti_mapping *held)
+    TUTTI_HOLDS(endpoint->lock)
 {
     struct tutti_endpoint_from *from = &endpoint->from[peer];
     for (int tries = 0;
@@ -91,7 +92,7 @@ static void make_known(struct tutti_endpoint *endpoint, int peer, struct tutti_m
 
 /* The peer is notified whether its scratch is mapped now: the message that it was asked for may have gone another way.
  */
-static void settle_scratch(struct tutti_endpoint *endpoint, int peer, uint64_t id, int gpu)
+static void settle_scratch(struct tutti_endpoint *endpoint, int peer, uint64_t id, int gpu) TUTTI_HOLDS(endpoint->lock)
 {
     const struct tutti_endpoints *theirs = tutti_endpoint_theirs(endpoint, peer);
     for (unsigned i = 0; i < TUTTI_ENDPOINT_GPUS; i++) {
@@ -127,6 +128,7 @@ static void map_asked(void *with)
 
 /* The end of what was asked for; held: it is mapped now. */
 static void settle_asked(struct tutti_endpoint *endpoint, int peer, struct tutti_mapping *held)
+    TUTTI_HOLDS(endpoint->lock)
 {
     struct tutti_endpoint_from *from = &endpoint->from[peer];
     const uint64_t id = from->asked.id;
@@ -143,7 +145,7 @@ static void settle_asked(struct tutti_endpoint *endpoint, int peer, struct tutti
         tutti_endpoint_release(endpoint, held);
 }
 
-static void map_beside(struct tutti_endpoint *endpoint, int peer, int fd)
+static void map_beside(struct tutti_endpoint *endpoint, int peer, int fd) TUTTI_HOLDS(endpoint->lock)
 {
     struct tutti_endpoint_from *from = &endpoint->from[peer];
     from->fd = fd;
@@ -155,7 +157,7 @@ static void map_beside(struct tutti_endpoint *endpoint, int peer, int fd)
         settle_asked(endpoint, peer, from->mapped);
 }
 
-static void mapping_settle(struct tutti_endpoint *endpoint, int peer)
+static void mapping_settle(struct tutti_endpoint *endpoint, int peer) TUTTI_HOLDS(endpoint->lock)
 {
     struct tutti_endpoint_from *from = &endpoint->from[peer];
     const int mapping = atomic_load_explicit(&from->mapping, memory_order_acquire);
@@ -184,7 +186,7 @@ void tutti_endpoint_settle(struct tutti_endpoint *endpoint)
 
 /* Begins to map a peer's memory, by its descriptor if it takes one. */
 static void mapping_ask(struct tutti_endpoint *endpoint, int peer, int gpu, int channel,
-                        const struct tutti_export *what)
+                        const struct tutti_export *what) TUTTI_HOLDS(endpoint->lock)
 {
     struct tutti_endpoints *theirs = tutti_endpoint_theirs(endpoint, peer);
     struct tutti_wanted *wanted = &theirs->wanted[endpoint->node->rank];
@@ -209,6 +211,7 @@ static void mapping_ask(struct tutti_endpoint *endpoint, int peer, int gpu, int 
  * yet is mapped beside, so the caller does not wait for the driver. */
 static enum tutti_reaching endpoint_map(struct tutti_endpoint *endpoint, int peer, int gpu,
                                         const struct tutti_export *what, int channel, struct tutti_mapping **out)
+    TUTTI_HOLDS(endpoint->lock)
 {
     struct tutti_endpoint_from *from = &endpoint->from[peer];
     mapping_settle(endpoint, peer);
@@ -265,7 +268,7 @@ static int scratch_has_messages(const struct tutti_endpoint *endpoint, int peer,
 /* The owner of *kept has reset its GPU, before or now. Memory that is passed by a descriptor exists as long as a
  * process has it mapped; it is unmapped as soon as no message lies there, since new memory may have its place. */
 static void scratch_retire(struct tutti_endpoint *endpoint, int peer, const struct tutti_endpoint_page *page,
-                           struct tutti_mapping **kept, struct tutti_mapping **former)
+                           struct tutti_mapping **kept, struct tutti_mapping **former) TUTTI_HOLDS(endpoint->lock)
 {
     if (*former && !scratch_has_messages(endpoint, peer, (*former)->what.id))
         tutti_endpoint_drop(endpoint, former);

@@ -237,32 +237,35 @@ static inline void tutti_endpoint_begin(struct tutti_endpoint *endpoint, void (*
  * it has: piece->at, piece->bytes; 0, and it keeps no place, where no gap is long enough. Searches go on where the last
  * one ended, so that messages that end in the order in which they began cost a step or two. give: does nothing for a
  * rendezvous without a place. */
-int tutti_endpoint_place_take(struct tutti_endpoint *endpoint, int number, uint64_t bytes);
-void tutti_endpoint_place_give(struct tutti_endpoint *endpoint, int number);
+int tutti_endpoint_place_take(struct tutti_endpoint *endpoint, int number, uint64_t bytes) TUTTI_HOLDS(endpoint->lock);
+void tutti_endpoint_place_give(struct tutti_endpoint *endpoint, int number) TUTTI_HOLDS(endpoint->lock);
 /* The lock is held. The rendezvous, in this state, is free again. */
-void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, uint32_t state);
+void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, uint32_t state)
+    TUTTI_HOLDS(endpoint->lock);
 /* The lock is held, here and below. No rank will fetch a rendezvous of this rank from its buffer any more. */
-void tutti_endpoint_end_lease(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
+void tutti_endpoint_end_lease(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
+    TUTTI_HOLDS(endpoint->lock);
 /* 1 if the peer keeps the allocation of this id mapped: the rendezvous has a lease now. */
-int tutti_endpoint_lease(struct tutti_endpoint *endpoint, int number, int peer, uint64_t id);
+int tutti_endpoint_lease(struct tutti_endpoint *endpoint, int number, int peer, uint64_t id)
+    TUTTI_HOLDS(endpoint->lock);
 /* Without the lock: a message of so many bytes goes by such a rendezvous. */
 void tutti_endpoint_leased(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv, uint64_t id, uint64_t bytes);
 /* Sends what peers have asked for. */
-void tutti_endpoint_serve(struct tutti_endpoint *endpoint);
+void tutti_endpoint_serve(struct tutti_endpoint *endpoint) TUTTI_HOLDS(endpoint->lock);
 /* This rank's scratch on its GPU `index`, allocated and offered to the peers at its first use. NULL if it cannot be
  * allocated now. */
-char *tutti_endpoint_own_scratch(struct tutti_endpoint *endpoint, int index);
+char *tutti_endpoint_own_scratch(struct tutti_endpoint *endpoint, int index) TUTTI_HOLDS(endpoint->lock);
 /* The same, begun on a thread beside where that is slow. Without the lock. */
 void tutti_endpoint_make_scratch(struct tutti_endpoint *endpoint, int index);
 /* The scratch of a peer's GPU for kernels of `gpu`, kept until the endpoint ends or one of the two GPUs is reset. */
 enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, int peer, unsigned index, int gpu,
-                                               struct tutti_mapping **out);
+                                               struct tutti_mapping **out) TUTTI_HOLDS(endpoint->lock);
 /* Gives up one of these. */
-void tutti_endpoint_drop(struct tutti_endpoint *endpoint, struct tutti_mapping **kept);
+void tutti_endpoint_drop(struct tutti_endpoint *endpoint, struct tutti_mapping **kept) TUTTI_HOLDS(endpoint->lock);
 /* The peer's scratch `id` for kernels of `gpu`, also if the peer has reset its GPU since and offers another one. The
  * lock is held. */
 enum tutti_reaching tutti_endpoint_map_packed(struct tutti_endpoint *endpoint, int peer, unsigned index, int gpu,
-                                              uint64_t id, struct tutti_mapping **out);
+                                              uint64_t id, struct tutti_mapping **out) TUTTI_HOLDS(endpoint->lock);
 /* 1 if the allocation of this id is not the only one of its GPU that messages to the peer have named, or the peer does
  * not keep it mapped. index: of the GPU. */
 int tutti_endpoint_several(struct tutti_endpoint *endpoint, int peer, int index, uint64_t id);
@@ -272,17 +275,18 @@ void tutti_endpoint_saves(struct tutti_endpoint *endpoint, int peer, uint64_t by
 int tutti_endpoint_is_unnamed(struct tutti_endpoint *endpoint, int peer, uint64_t id);
 /* 1 if the allocation of an offered rendezvous is to be mapped: it comes again, or the scratch is of no use. */
 int tutti_endpoint_worth(struct tutti_endpoint *endpoint, int peer, unsigned index, const struct tutti_rndv *rndv,
-                         uint64_t id);
+                         uint64_t id) TUTTI_HOLDS(endpoint->lock);
 /* Releases known allocations that their owners have freed, see invalidation.h. */
-void tutti_endpoint_forget(struct tutti_endpoint *endpoint);
+void tutti_endpoint_forget(struct tutti_endpoint *endpoint) TUTTI_HOLDS(endpoint->lock);
 /* A peer's allocation for kernels of `gpu`, with one more reference; once it is mapped, its owner is notified. */
 enum tutti_reaching tutti_endpoint_map_named(struct tutti_endpoint *endpoint, int peer, int gpu,
-                                             const struct tutti_export *what, struct tutti_mapping **out);
+                                             const struct tutti_export *what, struct tutti_mapping **out)
+    TUTTI_HOLDS(endpoint->lock);
 /* 1 if the peer offers a scratch that this rank has not tried to map. Any thread, without the lock. */
 int tutti_endpoint_unmapped(const struct tutti_endpoint *endpoint, int peer, unsigned index);
 /* Maps peers' scratches that are offered. Tries those once more that could not be mapped: the reason may have gone. */
-void tutti_endpoint_try_again(struct tutti_endpoint *endpoint);
+void tutti_endpoint_try_again(struct tutti_endpoint *endpoint) TUTTI_HOLDS(endpoint->lock);
 /* Has descriptors mapped that this rank has asked for and received; takes over what has been mapped. */
-void tutti_endpoint_settle(struct tutti_endpoint *endpoint);
+void tutti_endpoint_settle(struct tutti_endpoint *endpoint) TUTTI_HOLDS(endpoint->lock);
 
 #endif

@@ -118,6 +118,7 @@ static int price_asks(struct tutti_endpoint_from *to, struct tutti_endpoint_acco
 /* 1 once messages have lost as much as scratch costs, which is then paid. The lock is held. */
 static int price_of_scratch_is_spent(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *theirs,
                                      struct tutti_endpoint_from *to, uint64_t ns, int gpu, int lacks)
+    TUTTI_HOLDS(endpoint->lock)
 {
     const uint64_t least = SCRATCH_PRICES * price_of(endpoint, theirs, TUTTI_MAPPING_SMALL);
     to->unpacked += ns;

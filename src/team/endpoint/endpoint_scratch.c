@@ -6,7 +6,7 @@
 #include "team/share.h"
 
 /* 1 if the peers may map it. The lock is held. */
-static int show_scratch(struct tutti_endpoint *endpoint, int index)
+static int show_scratch(struct tutti_endpoint *endpoint, int index) TUTTI_HOLDS(endpoint->lock)
 {
     struct tutti_endpoint_page *page = &tutti_endpoint_mine(endpoint)->gpu[index];
     tutti_share_fill(endpoint->node, endpoint->device, endpoint->gpu[index].scratch, &page->scratch);
@@ -17,7 +17,7 @@ static int show_scratch(struct tutti_endpoint *endpoint, int index)
 }
 
 /* Of allocated memory, or NULL. The lock is held. */
-static char *keep_scratch(struct tutti_endpoint *endpoint, int index, void *scratch)
+static char *keep_scratch(struct tutti_endpoint *endpoint, int index, void *scratch) TUTTI_HOLDS(endpoint->lock)
 {
     struct tutti_endpoint_gpu *own = &endpoint->gpu[index];
     if (scratch) {
@@ -41,6 +41,7 @@ static char *keep_scratch(struct tutti_endpoint *endpoint, int index, void *scra
 /* 1 if it is to be allocated now. A GPU without memory may have some later: every failure doubles the number of
  * messages until the next try. The lock is held. */
 static int lacks_scratch(const struct tutti_endpoint *endpoint, struct tutti_endpoint_gpu *own)
+    TUTTI_HOLDS(endpoint->lock)
 {
     return !own->scratch && !own->making && tutti_endpoint_is_there(own) && !tutti_endpoint_quiet(endpoint) &&
            own->asked++ >= own->backoff;

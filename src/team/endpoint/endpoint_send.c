@@ -19,7 +19,7 @@ void tutti_endpoint_end_lease(struct tutti_endpoint *endpoint, const struct tutt
 }
 
 /* The lock is held. */
-static void count_rndvs(struct tutti_endpoint *endpoint, int more)
+static void count_rndvs(struct tutti_endpoint *endpoint, int more) TUTTI_HOLDS(endpoint->lock)
 {
     const int n = atomic_load_explicit(&endpoint->rndvs, memory_order_relaxed);
     atomic_store_explicit(&endpoint->rndvs, n + more, memory_order_relaxed);
@@ -64,7 +64,7 @@ void tutti_endpoint_serve(struct tutti_endpoint *endpoint)
 }
 
 /* The lock is held. Takes a free rendezvous and returns its number; -1: all are in use. */
-static int rndv_take_free(struct tutti_endpoint *endpoint)
+static int rndv_take_free(struct tutti_endpoint *endpoint) TUTTI_HOLDS(endpoint->lock)
 {
     for (int w = 0; w < TUTTI_RNDVS / 64; w++) {
         if (~endpoint->used[w] == 0)
@@ -82,7 +82,7 @@ static int rndv_take_free(struct tutti_endpoint *endpoint)
 
 /* The lock is held. Before the rendezvous is posted: the receiver of its RTS finds this rank counted. The count is in a
  * line of the receiver's, which takes each access to it longer than one of this rank's own. */
-static void rndv_shorten(struct tutti_endpoint *endpoint, int number, int peer)
+static void rndv_shorten(struct tutti_endpoint *endpoint, int number, int peer) TUTTI_HOLDS(endpoint->lock)
 {
     endpoint->piece[number].short_rts = 1;
     if (endpoint->from[peer].shorts++ == 0)
@@ -90,7 +90,7 @@ static void rndv_shorten(struct tutti_endpoint *endpoint, int number, int peer)
 }
 
 /* The lock is held. The rendezvous is free again, and was not used. */
-static void rndv_give_free(struct tutti_endpoint *endpoint, int number)
+static void rndv_give_free(struct tutti_endpoint *endpoint, int number) TUTTI_HOLDS(endpoint->lock)
 {
     endpoint->used[number / 64] &= ~(UINT64_C(1) << number % 64);
     endpoint->held[number / 64] &= ~(UINT64_C(1) << number % 64);
@@ -231,6 +231,7 @@ static uint64_t piece_of(const struct tutti_endpoint *endpoint, uint64_t bytes)
 
 /* Slots for as many pieces as there is room for: for all, for some that pass one after the other, for one. */
 static uint64_t take_slots(struct tutti_endpoint *endpoint, int number, uint64_t each, uint64_t pieces, int whole)
+    TUTTI_HOLDS(endpoint->lock)
 {
     const uint64_t tries[] = {pieces, SLOTS, 2, 1};
     for (unsigned i = 0; i < (whole ? 1 : sizeof tries / sizeof *tries); i++) {
