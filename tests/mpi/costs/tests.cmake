@@ -78,3 +78,5 @@ tutti_mpi_test(mpi-turns-neighbours-staged PROGRAM mpi-turns_neighbours RANKS 2 
                ENV ${stats} TUTTI_CHANNEL_MB=2 TUTTI_HOST_GPUS=1 TUTTI_HOST_TURNS_US=200
                    "TUTTI_RULES=message:*@direct neighbor:0-4k@ll,*@pipeline,*@mpi")
 tutti_mpi_test(mpi-turns-neighbours-mps PROGRAM mpi-turns_neighbours RANKS 2 ARGS 0 TIMEOUT 90 ENV ${stats} ${turns_packets})
+tutti_mpi_test(mpi-turns-neighbours-apart PROGRAM mpi-turns_neighbours RANKS 2 ARGS 0 TIMEOUT 90
+               ENV ${stats} ${turns_packets} TUTTI_HOST_GPUS=2 TUTTI_HOST_LINKS=all TUTTI_HOST_TURNS_US=200)

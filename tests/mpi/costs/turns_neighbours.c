@@ -1,8 +1,8 @@
-/* Collectives with neighbours of two ranks on one GPU, each of which has the other one as both neighbours, so that
- * their blocks would be packed. Where the processes take turns on the GPU, the ranks fetch their blocks by copies
- * through pinned memory, since kernels that pack wait for a turn. Arguments: 1 if they take turns, otherwise the
- * leader's kernel moves the blocks; "staged": the rules have no row that fetches, so the MPI makes the calls, and each
- * names the reason. */
+/* Collectives with neighbours of two ranks, each of which has the other one as both neighbours, so that their blocks
+ * would be packed. Where the processes take turns on the GPU, the ranks fetch their blocks by copies through pinned
+ * memory, since kernels that pack wait for a turn. With one neighbour nothing is packed, and the leader's kernel moves
+ * the blocks. Arguments: 1 if they take turns, otherwise kernels move all blocks; "staged": the rules have no row that
+ * fetches, so the MPI makes the calls, and each names the reason. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,15 +12,15 @@
 #include "kit.h"
 
 enum { MOST = 64 << 10, TIMES = 12, BLOCKS = 2 };
-enum call { ALLGATHER, ALLTOALL, INEIGHBOR, SPACED, CALLS };
+enum call { ALLGATHER, ALLTOALL, INEIGHBOR, SPACED, SINGLE, CALLS };
 static const char *const names[CALLS] = {"MPI_Neighbor_allgather", "MPI_Neighbor_alltoall", "MPI_Ineighbor_allgather",
-                                         "MPI_Neighbor_alltoallw"};
+                                         "MPI_Neighbor_alltoallw", "MPI_Neighbor_allgather"};
 static const int lengths[] = {16, 4096, MOST};
 enum { LENGTHS = sizeof lengths / sizeof lengths[0] };
 
 static struct kit_buffer out, in;
 static unsigned char sent[BLOCKS * MOST], mine[BLOCKS * MOST], right[BLOCKS * MOST];
-static MPI_Comm ring;
+static MPI_Comm ring, line;
 static MPI_Datatype spaced[LENGTHS]; /* half of the bytes */
 
 /* Sends from `from` into `to`. */
@@ -36,6 +36,9 @@ static void run(enum call call, int l, const void *from, void *to)
         break;
     case ALLTOALL:
         MPI_Neighbor_alltoall(from, bytes, MPI_BYTE, to, bytes, MPI_BYTE, ring);
+        break;
+    case SINGLE:
+        MPI_Neighbor_allgather(from, bytes, MPI_BYTE, to, bytes, MPI_BYTE, line);
         break;
     case INEIGHBOR:
         MPI_Ineighbor_allgather(from, bytes, MPI_BYTE, to, bytes, MPI_BYTE, ring, &request);
@@ -72,24 +75,27 @@ static void one(enum call call, int l, int turns, int staged)
         CHECK(memcmp(kit_get(&in, NULL), right, all) == 0, "%s of %d bytes is wrong", names[call], lengths[l]);
     }
     const int copies = through() - before, took = counted_as(call, fetches) - fetched;
-    const int named = counted_as(call, reason) - refused, fetch = turns && !staged;
+    const int named = counted_as(call, reason) - refused, fetch = turns && !staged && call != SINGLE;
     CHECK(took == (fetch ? TIMES : 0), "%s of %d bytes: %d of %d were fetched", names[call], lengths[l], took, TIMES);
-    CHECK(named == (staged ? TIMES : 0), "%s of %d bytes: %d of %d rows name turns", names[call], lengths[l], named,
-          TIMES);
+    CHECK(named == (staged && call != SINGLE ? TIMES : 0), "%s of %d bytes: %d of %d rows name turns", names[call],
+          lengths[l], named, TIMES);
     if (call != SPACED) /* a kernel fetches those with gaps */
         CHECK(fetch ? copies >= TIMES / 2 : copies == 0, "%s of %d bytes: %d copies", names[call], lengths[l], copies);
 }
 
 int main(int argc, char **argv)
 {
-    const int two = 2, periodic = 1;
+    const int two = 2, periodic = 1, ends = 0;
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (kit_plain || kit_size != 2)
         kit_skip("turns_neighbours", "two ranks with the library are needed");
+    if (tutti_gpu_count() > 0)
+        tutti_gpu_set(kit_rank % tutti_gpu_count());
     const int turns = argc > 1 ? atoi(argv[1]) : 0, staged = argc > 2 && strcmp(argv[2], "staged") == 0;
     kit_open(&out, KIT_DEVICE, sizeof sent);
     kit_open(&in, KIT_DEVICE, sizeof sent);
     MPI_Cart_create(MPI_COMM_WORLD, 1, &two, &periodic, 0, &ring);
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &two, &ends, 0, &line);
     for (int l = 0; l < LENGTHS; l++) {
         MPI_Type_vector(lengths[l] / 8, 4, 8, MPI_BYTE, &spaced[l]);
         MPI_Type_commit(&spaced[l]);
@@ -105,6 +111,7 @@ int main(int argc, char **argv)
     for (int l = 0; l < LENGTHS; l++)
         MPI_Type_free(&spaced[l]);
     MPI_Comm_free(&ring);
+    MPI_Comm_free(&line);
     kit_close(&out);
     kit_close(&in);
     return kit_end("turns_neighbours");
