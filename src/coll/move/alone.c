@@ -1,9 +1,15 @@
 /* A collective that moves data on a team of one rank: each sent block is a message of the rank to itself, as in
  * `fetch`, and no rank is waited for. */
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "coll/move/blocks.h"
+#include "core/settings.h"
 #include "core/status.h"
+
+/* What a staged call loses, on H200, and what the first messages of a process to itself cost more than staging. */
+enum { LOST_NS = 6000, LOST_BYTES = 6, FIRST_NS = 450000 };
+static _Atomic uint64_t lost; /* ns that staged calls have lost */
 
 /* The blocks that are sent, and where each of them is received. */
 struct alone_parts {
@@ -30,12 +36,27 @@ static int alone_blocks_match(const struct tutti_move *move)
     return move->sends == move->receives;
 }
 
+/* 1 until the staged calls have lost as much as the first copied one costs, on a device that is slow at first. */
+static int alone_is_early(const struct tutti_move *move)
+{
+    const struct tutti_device *device = tutti_device();
+    uint64_t ns = LOST_NS;
+    if (!device || !device->share.usual_ns || device->share.usual_ns() == 0 || tutti_settings()->mapping_price_us ||
+        atomic_load_explicit(&lost, memory_order_relaxed) >= FIRST_NS)
+        return 0;
+    for (int i = 0; i < move->sends; i++)
+        ns += move->send[i].bytes / LOST_BYTES;
+    return atomic_fetch_add_explicit(&lost, ns, memory_order_relaxed) + ns < FIRST_NS;
+}
+
 static int alone_can(const struct tutti_team *team, const struct tutti_call *call)
 {
     const struct tutti_move *move = call->move;
     const size_t most = (size_t)alone_largest(move);
     if (!(tutti_moves_permitted(call->collective, most, team->size, 0, 0, 0) & UINT32_C(1) << TUTTI_MOVE_fetch))
         return TUTTI_NO(RULES);
+    if (alone_is_early(move))
+        return TUTTI_NO(FIRST_CALLS);
     return tutti_move_fetch.can(team, call);
 }
 
