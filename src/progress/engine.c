@@ -235,7 +235,7 @@ int tutti_progress_wait(const struct tutti_wait *wait)
     struct watch watch = {.start = 0};
     const int advance = !wait->quiet, mpi = advance && mpi_progress && !tutti_fiber_here();
     __attribute__((cleanup(engine_restore), unused)) const int before = polling;
-    __attribute__((cleanup(counted_end))) uint64_t counted = 0;
+    __attribute__((cleanup(counted_end), unused)) uint64_t counted = 0;
     if (advance)
         polling = 0; /* a step that must wait after all: the others, which have locks of their own, go on */
     for (unsigned round = 1;; round++) {

@@ -102,7 +102,7 @@ done < <(grep -rnE '^[[:space:]]*#.*TUTTI_FRONT_' src/mpi --include='*.[chS]' --
 # A protocol of messages is known by name in its own file and in the table of protocols alone (src/p2p).
 while read -r line; do
     case $line in
-    src/p2p/protocols.[ch]:* | src/p2p/direct.c:* | src/p2p/engines.c:* | src/p2p/packed.c:* | src/p2p/carried.c:* | src/p2p/pipelined*.c:*) ;;
+    src/p2p/protocols.[ch]:* | src/p2p/direct.c:* | src/p2p/engines.c:* | src/p2p/both.c:* | src/p2p/packed.c:* | src/p2p/carried.c:* | src/p2p/pipelined*.c:*) ;;
     *) breach "a protocol by name, outside of its row: $line" ;;
     esac
 done < <(grep -rnE '\bTUTTI_PROTOCOL_[a-z]\w*\b|\btutti_(staged|packed|direct|engines|both|carried|pipelined)_ops\b' src --include='*.[ch]' --include='*.inc')
@@ -131,7 +131,7 @@ done < <(grep -rnE '\b(nanosleep|clock_nanosleep|usleep|sleep|sched_yield|pthrea
     src --include='*.[ch]' | grep -vE '^src/(kernels/|core/clock\.h:)')
 
 # A quiet wait polls nothing, so that whoever else makes the progress that it needs is known for each:
-#   dtype/pack/{channel,copies}.c, progress/gate.c    no peer: a kernel of this process, or another fiber of this thread
+#   dtype/pack/{channel,copies}.c, p2p/both.c, progress/gate.c    no peer: a kernel or copies of this process, or another fiber of this thread
 #   team/mappings/cache.c             no peer: another thread of this process, which is in the GPU's driver
 #   team/wait.c                       its own look, by the transport
 #   coll/call/reservation.c             the votes that it asks, by team/wait.c
@@ -143,7 +143,7 @@ done < <(grep -rnE '\b(nanosleep|clock_nanosleep|usleep|sleep|sched_yield|pthrea
 #   mpi/comm/streams.c                no peer: its stream is idle where the program frees the communicator
 while read -r line; do
     case $line in
-    src/dtype/pack/channel.c:*|src/dtype/pack/copies.c:*|src/progress/gate.c:*|src/team/mappings/cache.c:*|src/team/wait.c:*|src/coll/call/reservation.c:*) ;;
+    src/dtype/pack/channel.c:*|src/dtype/pack/copies.c:*|src/p2p/both.c:*|src/progress/gate.c:*|src/team/mappings/cache.c:*|src/team/wait.c:*|src/coll/call/reservation.c:*) ;;
     src/team/mesh.c:*|src/team/node.c:*|src/team/roll.c:*|src/team/resources.c:*|src/mpi/rma/mapped_words.c:*|src/mpi/rma/mapped_attach.c:*|src/mpi/rma/mapped_owner.c:*|src/mpi/comm/streams.c:*) ;;
     src/shmem/heap_*) ;; # tables of heaps: an operation of the address space
     *) breach "a quiet wait, in which a peer may need what this rank does not bring on: $line" ;;
