@@ -173,10 +173,10 @@ struct tutti_flow_args {
     uint32_t locals;        /* contributions of this participant: `in`, and from 1 on begin[] with the numbers n[] */
     uint32_t outs;          /* results that it stores: `out`, and from 1 on result[] */
     uint32_t few;           /* move_ll, move_ll128: 1: each thread sends and receives one unit at most */
-    uint32_t pad0;
-    uint64_t region; /* where the region of the kernel's protocol begins */
-    uint64_t stride; /* bytes by which what a launch of odd epoch uses lies further on; see flow.inc */
-    uint64_t room;   /* bytes of one slot */
+    uint32_t reached;       /* mapped_deep: 1: all peers have mapped this rank's buffers, see `there` */
+    uint64_t region;        /* where the region of the kernel's protocol begins */
+    uint64_t stride;        /* bytes by which what a launch of odd epoch uses lies further on; see flow.inc */
+    uint64_t room;          /* bytes of one slot */
     volatile uint32_t *done;
     volatile uint32_t *noticed; /* mapped host memory */
     void *window[TUTTI_MAX_GPUS];

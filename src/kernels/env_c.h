@@ -33,6 +33,8 @@
 #define TUTTI_REDUCE_FEW(ends, ranks, outs, n) TUTTI_REDUCE(ends, ranks, outs, n)
 #define TUTTI_REDUCE_SHARED(ends, ranks, outs, n, block, blocks)                                                       \
     (tutti_pace(), reduce_shared(pair, ends, ranks, outs, n, block, blocks))
+#define TUTTI_REDUCE_TWO(near, far, to, other, turned, n, block, blocks)                                               \
+    (tutti_pace(), reduce_two(pair, near, far, to, other, turned, n, block, blocks))
 
 enum {
     TUTTI_SPREAD_BYTES = 32768, /* read once, then handed to each receiver out of the cache */

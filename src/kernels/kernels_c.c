@@ -105,6 +105,17 @@ static void reduce_shared(const struct tutti_c_pair *pair, const struct tutti_en
     }
 }
 
+static void reduce_two(const struct tutti_c_pair *pair, const unsigned char *near, const unsigned char *far,
+                       unsigned char *to, unsigned char *other, int turned, uint64_t n, unsigned block, unsigned blocks)
+{
+    struct tutti_ends ends;
+    ends.from[turned] = near;
+    ends.from[!turned] = far;
+    ends.to[0] = to;
+    ends.to[1] = other;
+    reduce_shared(pair, &ends, 2, other ? 2 : 1, n, block, blocks);
+}
+
 #define TUTTI_KERNEL(id, name, args_)                                                                                  \
     static void body_##name(const struct tutti_##args_##_args *args, unsigned block, const struct tutti_c_pair *pair);
 #include "kernels/kernels.def"

@@ -269,8 +269,11 @@ static void flow_places(const struct tutti_team *team, const struct tutti_peer_p
                         struct tutti_flow_args *args)
 {
     memcpy(args->there, places->there, sizeof args->there);
-    for (int r = 0; r < team->size; r++)
+    args->reached = 1;
+    for (int r = 0; r < team->size; r++) {
         args->result_n[r] = places->bytes;
+        args->reached &= r == team->rank || places->there[TUTTI_PLACE_SOURCE][r] != 0;
+    }
 }
 
 static int launch_all(struct tutti_team *team, const struct tutti_call *call, const struct tutti_locals *locals,
