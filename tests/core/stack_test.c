@@ -24,12 +24,26 @@ static void in_fiber(void)
     from_fiber[2] = holds(&there);
 }
 
+/* The first byte behind the stack. */
+static const char *stack_end(void)
+{
+    pthread_attr_t attributes;
+    void *begin = NULL;
+    size_t bytes = 0;
+    CHECK(pthread_getattr_np(pthread_self(), &attributes) == 0 &&
+              pthread_attr_getstack(&attributes, &begin, &bytes) == 0 && pthread_attr_destroy(&attributes) == 0,
+          "where is the stack?");
+    return (const char *)begin + bytes;
+}
+
 static void frames(const char *who)
 {
+    const char *const end = stack_end();
     int own = 0, few[64] = {0}, *const heap = malloc(sizeof *heap);
     void *const memory = malloc(FIBER_BYTES);
     CHECK(holds(&own) && holds(few) && holds(few + 63), "%s: variables of the caller", who);
     CHECK(!holds(heap) && !holds(&there) && !holds(NULL) && !holds((void *)(uintptr_t)frames), "%s: other memory", who);
+    CHECK(holds(end - 1) && !holds(end) && !holds(end + 4096), "%s: the end of the stack", who);
     CHECK(!holds((void *)UINTPTR_MAX) && !holds((char *)&own - FAR_BYTES), "%s: no frames", who);
     if (memory) {
         elsewhere = &own;
