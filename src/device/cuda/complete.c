@@ -69,7 +69,7 @@ int tutti_cuda_complete_copies(int gpu, CUcontext handle, int fresh)
 
 /* Contexts of the program beside those in which Tutti works, which were asked already: a driver API program such as
  * PyCUDA makes its own beside the primary one. Never freed: there are as many as the program has at a time, since a
- * handle that comes again takes its entry. */
+ * repeated handle takes its entry. */
 struct beside {
     struct beside *next;
     CUcontext handle;

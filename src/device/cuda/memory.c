@@ -10,7 +10,7 @@ enum { KIND_ATTRIBUTES = 4, ALL_ATTRIBUTES = 7 };
 
 /* One call of the driver: it fills in zeros for pointers that it does not know, needs no current context and leaves no
  * error behind. The first `attributes` of the list are asked for. owner: the context in which the memory was made; NULL
- * for that of pools and mappings, and where it is not asked for. */
+ * for memory of pools and mappings, or if the owner was not asked for. */
 static void ask_driver(const void *pointer, unsigned attributes, struct tutti_memory *out, CUcontext *owner)
 {
     static CUpointer_attribute wanted[ALL_ATTRIBUTES] = {

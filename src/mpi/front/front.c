@@ -43,7 +43,7 @@ static const struct row {
 #include "mpi/real/calls.inc"
 };
 
-/* libtutti.so loads this library when it has found the MPI. In LD_PRELOAD by itself it stands in front of no call, and
+/* libtutti.so loads this library when it has found the MPI. In LD_PRELOAD by itself it wraps no call, and
  * the program would run without a word. */
 __attribute__((constructor)) static void front_preloaded(void)
 {

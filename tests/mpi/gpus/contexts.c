@@ -1,7 +1,7 @@
 /* Contexts of the program's own, as PyCUDA, OCCA and other programs of NVIDIA's driver API make: random calls on memory
- * of several contexts of one GPU, the primary one among them, whatever context is current, also none. Contexts end with
- * their memory between calls, also the one in which the library works, and new ones come. Copies of the program are not
- * waited for beyond what the driver's call does. TUTTI_TEST_SEED: the random numbers; argument: calls. */
+ * of several contexts of one GPU, the primary one among them, with any context current, and with none. Contexts end
+ * with their memory between calls, also the one in which the library works, and new ones come. Copies of the program
+ * are not waited for beyond what the driver's call does. TUTTI_TEST_SEED: the random numbers; argument: calls. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

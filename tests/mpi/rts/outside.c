@@ -1,5 +1,5 @@
 /* After a send has returned, its rank waits for the receiver outside the MPI (in a read of a socket), as a program does
- * that goes on with another library. So a message needs no call of its sender after the one that completes the send.
+ * that continues with another library. So a message needs no call of its sender after the one that completes the send.
  * Each message comes from an allocation of its own, whose mapping takes long: the MPI carries most of them, by messages
  * that its sender has to serve (OMPI_MCA_btl_vader_single_copy_mechanism=none). */
 #include <stdio.h>
