@@ -159,19 +159,18 @@ static void one_call(int call)
     if (kind == 3 && kit_rank == 0)
         return;
     get(to, 1, bytes);
-    for (size_t i = 0; i < bytes / OPEN * OPEN; i++) {
+    size_t wrong = bytes;
+    for (size_t i = 0; i < bytes / OPEN * OPEN && wrong == bytes; i++) {
         unsigned char wanted = byte_of(kind == 3 ? 0 : left, call, i);
         if (kind == 2) {
             wanted = 0;
             for (int r = 0; r < kit_size; r++)
                 wanted ^= byte_of(r, call, i);
         }
-        if (came[i] != wanted) {
-            CHECK(0, "call %d, kind %d: byte %zu of %zu is %d, not %d; from context %d to context %d", call, kind, i,
-                  bytes, came[i], wanted, (int)(from - contexts), (int)(to - contexts));
-            return;
-        }
+        wrong = came[i] != wanted ? i : bytes;
     }
+    CHECK(wrong == bytes, "call %d, kind %d: byte %zu of %zu is %d; from context %d to context %d", call, kind, wrong,
+          bytes, wrong < bytes ? came[wrong] : 0, (int)(from - contexts), (int)(to - contexts));
 }
 
 int main(int argc, char **argv)
