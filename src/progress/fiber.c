@@ -61,12 +61,16 @@ atomic_int tutti_fibers_open;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all up to `kept` */
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 static pthread_t thread;
-static int alive, ending;
+static int alive, ending, asleep;
 static struct fiber *fresh, **last_fresh = &fresh;
 static struct fiber *idle;
 static int kept;
 
-static atomic_int arrived; /* fibers in `fresh` */
+/* Not 0: there may be fibers in `fresh`. The thread looks at it all the time, so it has a cache line of its own. */
+static struct {
+    _Alignas(64) atomic_int some;
+    char rest[60];
+} arrived;
 
 /* Of the engine's thread alone. */
 static struct context home;
@@ -187,9 +191,22 @@ static struct fiber *take_fiber(void)
     return fiber;
 }
 
+/* Of the engine's thread. It does not sleep until the lock is free: a thread that starts a fiber would have to wake it.
+ */
+static void lock_spinning(void)
+{
+    enum { SPINS = 64 };
+    for (int spin = 0; pthread_mutex_trylock(&lock) != 0; spin++) {
+        if (spin < SPINS)
+            tutti_pause();
+        else
+            sched_yield();
+    }
+}
+
 static void give_fiber(struct fiber *fiber)
 {
-    pthread_mutex_lock(&lock);
+    lock_spinning();
     const int keep = kept < KEPT;
     if (keep) {
         fiber->next = idle;
@@ -260,12 +277,12 @@ static void run_all(struct fiber *first)
             give_fiber(fiber);
             atomic_fetch_sub_explicit(&tutti_fibers_open, 1, memory_order_release);
         }
-        if (atomic_load_explicit(&arrived, memory_order_relaxed) > 0) {
-            pthread_mutex_lock(&lock);
+        if (atomic_load_explicit(&arrived.some, memory_order_relaxed)) {
+            atomic_store_explicit(&arrived.some, 0, memory_order_relaxed);
+            lock_spinning();
             *at = fresh;
             fresh = NULL;
             last_fresh = &fresh;
-            atomic_store_explicit(&arrived, 0, memory_order_relaxed);
             pthread_mutex_unlock(&lock);
             moved = 1;
         }
@@ -300,7 +317,7 @@ static void fiber_linger(uint64_t since)
         return;
     const uint64_t usual = 2 * idle_ns <= LINGER_MOST_NS ? 2 * idle_ns : 0,
                    until = since + (usual > LINGER_NS ? usual : LINGER_NS);
-    while (atomic_load_explicit(&arrived, memory_order_relaxed) == 0 && tutti_now_ns() < until)
+    while (!atomic_load_explicit(&arrived.some, memory_order_relaxed) && tutti_now_ns() < until)
         sched_yield();
 }
 
@@ -314,8 +331,11 @@ static void *fiber_engine(void *unused)
     uint64_t since = 0; /* when the last fiber ended */
     pthread_mutex_lock(&lock);
     for (;;) {
-        while (!fresh && !ending)
+        while (!fresh && !ending) {
+            asleep = 1;
             pthread_cond_wait(&wake, &lock);
+            asleep = 0;
+        }
         if (!fresh)
             break;
         if (since)
@@ -323,12 +343,11 @@ static void *fiber_engine(void *unused)
         struct fiber *first = fresh;
         fresh = NULL;
         last_fresh = &fresh;
-        atomic_store_explicit(&arrived, 0, memory_order_relaxed);
         pthread_mutex_unlock(&lock);
         run_all(first);
         since = tutti_now_ns();
         fiber_linger(since);
-        pthread_mutex_lock(&lock);
+        lock_spinning();
     }
     pthread_mutex_unlock(&lock);
     return NULL;
@@ -355,7 +374,8 @@ static void fiber_forget(void)
     alive = 0;
     fresh = NULL;
     last_fresh = &fresh;
-    atomic_store(&arrived, 0);
+    atomic_store(&arrived.some, 0);
+    asleep = 0;
     atomic_store(&tutti_fibers_open, 0);
 }
 
@@ -379,14 +399,19 @@ int tutti_fiber_start(void (*run)(void *with), void *with)
         *last_fresh = fiber;
         last_fresh = &fiber->next;
         atomic_fetch_add_explicit(&tutti_fibers_open, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&arrived, 1, memory_order_relaxed);
-        pthread_cond_signal(&wake);
     } else if (fiber) {
         fiber->next = idle;
         idle = fiber;
         kept++;
     }
+    const int sleeps = asleep;
     pthread_mutex_unlock(&lock);
+    /* Without the lock, for which the thread would wait otherwise. */
+    if (status == TUTTI_OK) {
+        atomic_store_explicit(&arrived.some, 1, memory_order_relaxed);
+        if (sleeps)
+            pthread_cond_signal(&wake);
+    }
     return status;
 }
 

@@ -37,7 +37,7 @@ static void unlink_job(struct tutti_worker *worker, struct tutti_job *job)
 /* The first job, if it may run; otherwise the fiber is over. */
 static struct tutti_job *next_job(struct tutti_worker *worker)
 {
-    pthread_mutex_lock(&worker->lock);
+    tutti_fiber_lock(&worker->lock);
     struct tutti_job *job = worker->first;
     if (job && job_state(job) == TUTTI_JOB_READY) {
         unlink_job(worker, job);
