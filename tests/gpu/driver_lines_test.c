@@ -187,8 +187,8 @@ static void test_rules_of_two(void **state)
     assert_false(chooses("allreduce_enqueue", 10 << 20, 3, "pipeline_direct"));
     assert_true(chooses("reduce_scatter", 13 << 20, 2, "ll128") &&
                 chooses("reduce_scatter", 16 << 20, 2, "mapped_deep"));
-    assert_true(chooses("reduce_scatter_enqueue", 5 << 20, 2, "mapped_deep"));
-    assert_false(chooses("reduce_scatter_enqueue", 4 << 20, 2, "mapped_deep"));
+    assert_true(chooses("reduce_scatter_enqueue", 6 << 20, 2, "mapped_deep"));
+    assert_false(chooses("reduce_scatter_enqueue", 5 << 20, 2, "mapped_deep"));
     assert_true(chooses("reduce", 32 << 20, 2, "chain") && chooses("reduce", 96 << 20, 2, "mapped_deep"));
     assert_true(chooses("reduce", 96 << 20, 3, "chain_ll128") && chooses("reduce_scatter", 32 << 20, 4, "mapped"));
 }

@@ -266,7 +266,7 @@ static const char cuda_rules[] =
     "allreduce_enqueue:"
     " 5m-8704k/2@mapped_deep 5m-1024g/2@pipeline_direct; "
     "reduce_scatter_enqueue:"
-    " 4608k-1024g/2@mapped_deep; "
+    " 5376k-1024g/2@mapped_deep; "
     "allreduce_nodes:"
     " 0-64k@two_rounds 0-24k@host_leader *@pipelined; "
     "reduce_scatter_nodes:"

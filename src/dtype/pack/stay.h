@@ -1,5 +1,5 @@
 /* Packing launches by a kernel that stays on the GPU for a while (TUTTI_LINGER_US): it takes the next ones out of
- * pinned memory, without a launch. One block does small ones; copies of up to 16 MiB take several. One at a time, of
+ * pinned memory, without a launch. One block does small ones; copies of up to 8 MiB take several. One at a time, of
  * one stream. Private to src/dtype/. */
 #ifndef TUTTI_DTYPE_PACK_STAY_H
 #define TUTTI_DTYPE_PACK_STAY_H
