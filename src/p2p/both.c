@@ -6,11 +6,9 @@
 #include <limits.h>
 #include <string.h>
 
-#include "core/lives.h"
 #include "core/settings.h"
 #include "core/size.h"
 #include "p2p/own.h"
-#include "p2p/turns.h"
 #include "progress/engine.h"
 
 /* ---- rules ---- */
@@ -60,16 +58,6 @@ const struct tutti_protocol_ops tutti_both_ops = {.reaches = tutti_rndv_reaches,
                                                   .instead = TUTTI_PROTOCOL_packed};
 
 /* ---- receiver ---- */
-
-/* A kernel would wait for its turn where ranks share the GPU. */
-enum tutti_engines tutti_both_take(const struct tutti_p2p_fetch *f)
-{
-    const int peer = f->recv->rts.rank;
-    if (tutti_p2p_is_self(f->worker, peer))
-        return TUTTI_ENGINES_NOT;
-    return tutti_turns_with(f->worker, peer, f->gpu) || tutti_gpu_is_shared(f->gpu) ? TUTTI_ENGINES_ALL
-                                                                                    : TUTTI_ENGINES_REST;
-}
 
 enum { CUT = 4096 /* bytes: engines move whole pages */ };
 

@@ -1,7 +1,9 @@
 /* Protocol `engines`: a rendezvous get as `direct`, of a message that is one run of bytes on both sides. Copy engines
  * of the receiver's GPU fetch it: they move large messages faster than kernels do, and take no multiprocessors. A
  * receiver that cannot use them fetches the message as `direct` does. */
+#include "core/lives.h"
 #include "p2p/own.h"
+#include "p2p/turns.h"
 
 /* ---- sender ---- */
 
@@ -31,12 +33,23 @@ const struct tutti_protocol_ops tutti_engines_ops = {.reaches = tutti_rndv_reach
                                                      .post = engines_post,
                                                      .cancel = tutti_rndv_cancel,
                                                      .instead = TUTTI_PROTOCOL_packed};
+
 /* ---- receiver ---- */
+
+/* Of `both`. A kernel would wait for its turn where ranks share the GPU. */
+static enum tutti_engines engines_beside_kernel(const struct tutti_p2p_fetch *f)
+{
+    const int peer = f->recv->rts.rank;
+    if (tutti_p2p_is_self(f->worker, peer))
+        return TUTTI_ENGINES_NOT;
+    return tutti_turns_with(f->worker, peer, f->gpu) || tutti_gpu_is_shared(f->gpu) ? TUTTI_ENGINES_ALL
+                                                                                    : TUTTI_ENGINES_REST;
+}
 
 enum tutti_engines tutti_engines_take(const struct tutti_p2p_fetch *f)
 {
     const uint32_t asked = __atomic_load_n(&f->rndv->engines, __ATOMIC_RELAXED);
     if (asked > TUTTI_ENGINES_REST || f->from || !f->recv->elements.whole || !tutti_fetch_is_near(f))
         return TUTTI_ENGINES_NOT;
-    return asked == TUTTI_ENGINES_REST ? tutti_both_take(f) : (enum tutti_engines)asked;
+    return asked == TUTTI_ENGINES_REST ? engines_beside_kernel(f) : (enum tutti_engines)asked;
 }

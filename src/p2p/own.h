@@ -84,9 +84,7 @@ struct tutti_p2p_fetch {
 
 /* engines.c. What the sender asks for, if both sides are one run of bytes on the GPU. */
 enum tutti_engines tutti_engines_take(const struct tutti_p2p_fetch *fetch);
-/* both.c. The same where the sender asks for both. */
-enum tutti_engines tutti_both_take(const struct tutti_p2p_fetch *fetch);
-/* The first bytes of the jobs as by tutti_pack_reached(), `how` is its; at the same time the rest as by
+/* both.c. The first bytes of the jobs as by tutti_pack_reached(), `how` is its; at the same time the rest as by
  * tutti_pack_copies(). TUTTI_ERR_UNAVAILABLE, and nothing was done: a kernel is to do all. */
 int tutti_both_run(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make, unsigned how);
 /* meanwhile.c. As tutti_pack_copies(), for a caller that has found the kernels of the GPU not loaded

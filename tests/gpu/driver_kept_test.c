@@ -273,7 +273,7 @@ static void test_copy_ordinary(void **state)
 {
     (void)state;
     void *memory;
-    char text[100] = "ordinary", back[100] = "";
+    static char text[100] = "ordinary", back[100] = ""; /* the driver is not asked about the stack */
     fake->current(0);
     assert_int_equal(device->memory.alloc(0, sizeof text, &memory), TUTTI_OK);
     const unsigned long queries = fake->queries, waits = fake->waits;

@@ -112,10 +112,14 @@ static void test_classify(void **state)
     assert_int_equal(memory.kind, TUTTI_MEMORY_PINNED);
     assert_int_equal(memory.gpu, -1);
     unsigned long before = fake->calls;
-    device->memory.classify(&memory, &memory);
+    static char ordinary[16];
+    device->memory.classify(ordinary, &memory);
     assert_int_equal(memory.kind, TUTTI_MEMORY_HOST);
     assert_int_equal(fake->calls - before, 1); /* one call of the driver for host memory */
     before = fake->calls;
+    device->memory.classify(&memory, &memory);
+    assert_int_equal(memory.kind, TUTTI_MEMORY_HOST);
+    assert_int_equal(fake->calls, before); /* none for the stack */
     device->memory.classify(NULL, &memory);
     assert_int_equal(memory.kind, TUTTI_MEMORY_HOST);
     assert_int_equal(fake->calls, before);
