@@ -38,12 +38,23 @@ static int mover_elements(struct tutti_mover *x, struct tutti_mover_block *from,
     return 1;
 }
 
+/* 1 if the MPI takes the type of a buffer that has no block, as in a broadcast of a rank alone. */
+static int mover_takes_type(const struct tutti_buffer *buffer)
+{
+    if (buffer->buffer == MPI_IN_PLACE || buffer->types)
+        return 1;
+    struct tutti_layout *layout = tutti_layout_of(buffer->type);
+    return layout && tutti_layout_committed(layout, buffer->type);
+}
+
 static int mover_describe_blocks(struct tutti_mover *x)
 {
     if (!tutti_mover_blocks_open(&x->blocks, x->call, x->nonblocking, x->team->rank, x->team->size))
         return TUTTI_NO(EDGES);
     const int ins = x->blocks.ins, outs = x->blocks.outs;
     struct tutti_move *move = &x->move;
+    if (x->team->size == 1 && ins + outs == 0 && !(mover_takes_type(&x->call->in) && mover_takes_type(&x->call->out)))
+        return TUTTI_NO(TYPE);
     move->send = ins + outs <= TUTTI_MOVER_FEW ? x->few : malloc(((size_t)ins + (size_t)outs) * sizeof *move->send);
     if (!move->send)
         return TUTTI_NO(MEMORY);
