@@ -1,8 +1,7 @@
 /* Protocol `both`: as `engines`, while a kernel fetches the first bytes of the messages. A copy engine begins some
  * microseconds after the call, a kernel that stays much sooner (two H200: 8 and 3 us), and the two share the link after
  * that. So the kernel has the bytes that it moves until the engines begin; rules of the section `message_kernel` say
- * how many. Messages of a rank to itself go as by `direct`: there is no link
- * to be kept busy. */
+ * how many. Messages of a rank to itself go as by `direct`: there is no link to be kept busy. */
 #include <limits.h>
 #include <string.h>
 

@@ -10,9 +10,9 @@ enum {
     FEW = 4,            /* blocks of a kernel that stays for copies of up to 16 KiB, */
     SOME = 16,          /* of up to 128 KiB; for longer ones it has all it may */
     SOME_UNITS = 8192,
-    LONGEST =
-        TUTTI_PACK_STAY_BLOCKS * TUTTI_PACK_STAY_TIMES / 2 * TUTTI_PACK_SHORT_UNITS, /* of a copy: a kernel that
-   is launched has more blocks, two H200: 8 MiB take 32.7 us by it and 32.1 by one that stays, 16 MiB 55.3, 57.8 */
+    /* Of a copy. A kernel that is launched has more blocks: on two H200 8 MiB take 32.7 us by one, 16 MiB 55.3; by one
+     * that stays 32.1 and 57.8. */
+    LONGEST = TUTTI_PACK_STAY_BLOCKS * TUTTI_PACK_STAY_TIMES / 2 * TUTTI_PACK_SHORT_UNITS,
     SMALLER = 6, /* times TUTTI_PACK_SHORT_UNITS of a block, up to which its shares are smaller ones */
     LATELY = 16  /* launches for which a kernel has as many blocks as an earlier launch wanted */
 };
