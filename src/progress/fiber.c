@@ -69,7 +69,6 @@ static int kept;
 /* Not 0: there may be fibers in `fresh`. The thread looks at it all the time, so it has a cache line of its own. */
 static struct {
     _Alignas(64) atomic_int some;
-    char rest[60];
 } arrived;
 
 /* Of the engine's thread alone. */

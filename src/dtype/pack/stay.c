@@ -12,7 +12,7 @@ enum {
     SOME_UNITS = 8192,
     /* Of a copy. A kernel that is launched has more blocks: on two H200 8 MiB take 32.7 us by one, 16 MiB 55.3; by one
      * that stays 32.1 and 57.8. */
-    LONGEST = TUTTI_PACK_STAY_BLOCKS * TUTTI_PACK_STAY_TIMES / 2 * TUTTI_PACK_SHORT_UNITS,
+    LONGEST = TUTTI_PACK_STAY_BLOCKS * TUTTI_PACK_STAY_TIMES * TUTTI_PACK_SHORT_UNITS,
     SMALLER = 6, /* times TUTTI_PACK_SHORT_UNITS of a block, up to which its shares are smaller ones */
     LATELY = 16  /* launches for which a kernel has as many blocks as an earlier launch wanted */
 };

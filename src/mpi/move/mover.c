@@ -38,7 +38,7 @@ static int mover_elements(struct tutti_mover *x, struct tutti_mover_block *from,
     return 1;
 }
 
-/* 1 if the MPI takes the type of a buffer that has no block, as in a broadcast of a rank alone. */
+/* 1 if the MPI takes the type of a buffer, of which no block was looked at. */
 static int mover_takes_type(const struct tutti_buffer *buffer)
 {
     if (buffer->buffer == MPI_IN_PLACE || buffer->types)
@@ -53,8 +53,6 @@ static int mover_describe_blocks(struct tutti_mover *x)
         return TUTTI_NO(EDGES);
     const int ins = x->blocks.ins, outs = x->blocks.outs;
     struct tutti_move *move = &x->move;
-    if (x->team->size == 1 && ins + outs == 0 && !(mover_takes_type(&x->call->in) && mover_takes_type(&x->call->out)))
-        return TUTTI_NO(TYPE);
     move->send = ins + outs <= TUTTI_MOVER_FEW ? x->few : malloc(((size_t)ins + (size_t)outs) * sizeof *move->send);
     if (!move->send)
         return TUTTI_NO(MEMORY);
@@ -62,7 +60,13 @@ static int mover_describe_blocks(struct tutti_mover *x)
     move->aside = x->blocks.aside;
     move->sends = ins;
     move->receives = outs;
-    return mover_elements(x, x->blocks.in, ins, move->send) && mover_elements(x, x->blocks.out, outs, move->receive);
+    if (!mover_elements(x, x->blocks.in, ins, move->send) || !mover_elements(x, x->blocks.out, outs, move->receive))
+        return 0;
+    /* A rank alone that moves nothing, as in a broadcast: the MPI, which looks at the types, is not called otherwise.
+     */
+    if (x->team->size == 1 && x->bytes == 0 && !(mover_takes_type(&x->call->in) && mover_takes_type(&x->call->out)))
+        return TUTTI_NO(TYPE);
+    return 1;
 }
 
 /* 1 if no block of the buffer lies in memory of a device. */

@@ -96,7 +96,7 @@ static void packing(MPI_Datatype type)
 /* `in` and `out` may be one. */
 static void movers(MPI_Datatype type, int alias)
 {
-    int counts[1] = {COUNT}, displs[1] = {0};
+    int counts[1] = {COUNT}, displs[1] = {0}, none[1] = {0};
     MPI_Datatype types[1] = {type};
 #define A    (alias ? out : in)
 #define I    MPI_INFO_NULL, &request
@@ -113,13 +113,17 @@ static void movers(MPI_Datatype type, int alias)
         SAME(Scatterv, A, counts, displs, type, out, COUNT, type, 0, comm);
     }
     SAME(Allgather, EVEN, comm);
+    SAME(Allgather, A, 0, type, out, 0, type, comm);
+    SAME(Alltoall, A, 0, type, out, 0, type, comm);
     SAME(Allgatherv, V, comm);
     SAME(Alltoall, EVEN, comm);
     SAME(Alltoallv, A, counts, displs, type, out, counts, displs, type, comm);
+    SAME(Alltoallv, A, none, displs, type, out, none, displs, type, comm);
     if (type != MPI_INT || alias)
         SAME(Alltoallw, W, comm);
     if (!alias) {
         SAME(Bcast, in, COUNT, type, 0, comm);
+        SAME(Bcast, in, 0, type, 0, comm);
         SAME(Ibcast, in, COUNT, type, 0, comm, &request);
     }
     SAME(Igather, EVEN, 0, comm, &request);
