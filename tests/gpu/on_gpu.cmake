@@ -188,7 +188,8 @@ include(${CMAKE_CURRENT_LIST_DIR}/on_gpu_streams.cmake) # calls in stream order
 include(${PROJECT_SOURCE_DIR}/tests/mpi/sequences/rules.cmake)
 function(gpu_sequences name rules first most seconds)
   cmake_parse_arguments(S "" "" "RANKS;ENV" ${ARGN})
-  set(env CUDA_DEVICE_MAX_CONNECTIONS=32 TUTTI_TEST_FIRST=${first} ${S_ENV})
+  # Where processes share a GPU without MPS, a call takes a time slice of each: as long as the limit of the row allows.
+  set(env CUDA_DEVICE_MAX_CONNECTIONS=32 TUTTI_TEST_PATIENCE=90 TUTTI_TEST_FIRST=${first} ${S_ENV})
   if(sequence_rules_${rules})
     list(APPEND env "TUTTI_RULES=${sequence_rules_${rules}}")
   endif()

@@ -5,7 +5,8 @@
  * SEQUENCES: how many (200). MOST_BYTES: of a contribution, with k, m or g (128k). SECONDS: no further one is begun
  * after so many, which is no failure. TUTTI_TEST_SEED: another seed. TUTTI_TEST_ONLY=n: sequence n alone, SEQUENCES
  * times: draws stay the same, contents and times do not. TUTTI_TEST_FIRST=n: begins with sequence n.
- * TUTTI_TEST_STREAMS=n: see seq_streams(). */
+ * TUTTI_TEST_STREAMS=n: see seq_streams(). TUTTI_TEST_PATIENCE: seconds without a step after which the process ends
+ * (25). */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,19 +21,28 @@
 enum { FAILURES = 3, PATIENCE = 25, AGREE_EVERY = 16 };
 
 static const char *volatile step = "MPI_Init";
+static size_t bytes; /* of the sequence */
 
-/* A step before the first sequence, which may take as long as any other. */
+/* Each step has the whole patience: the limit distinguishes a late step from one that never ends. Steps of a sequence
+ * of much data have one second more for each 32 MiB. */
 static void begins(const char *what)
 {
+    static unsigned patience;
+    if (patience == 0)
+        patience = (unsigned)check_setting("TUTTI_TEST_PATIENCE", PATIENCE);
     step = what;
-    alarm(PATIENCE);
+    alarm(patience + (unsigned)(bytes >> 25));
 }
 
-/* What hangs is said as far as that can be done here. */
+void seq_goes_on(void)
+{
+    begins("sequences");
+}
+
 static void stuck(int signal_number)
 {
     (void)signal_number;
-    fprintf(stderr, "FAILED rank %d: nothing has come on for too long, last in %s\n", kit_rank, step);
+    fprintf(stderr, "FAILED rank %d: no step has ended for too long, last in %s\n", kit_rank, step);
     seq_say();
     _exit(1);
 }
@@ -40,9 +50,9 @@ static void stuck(int signal_number)
 static size_t bytes_of(const char *text)
 {
     char *end;
-    size_t bytes = strtoull(text, &end, 0);
+    size_t number = strtoull(text, &end, 0);
     int shift = *end == 'k' ? 10 : *end == 'm' ? 20 : *end == 'g' ? 30 : 0;
-    return bytes << shift;
+    return number << shift;
 }
 
 /* The same answer on all ranks: the time is over, or too much is wrong. */
@@ -78,6 +88,7 @@ static void first_of_all(size_t most)
     if (kit_rank == 0)
         printf("first calls of %d types and operators in %.1f s, of large ones in %.1f s\n", kit_pair_count,
                (double)(types - start) / 1e9, (double)(tutti_now_ns() - types) / 1e9);
+    fflush(stdout);
 }
 
 int main(int argc, char **argv)
@@ -101,23 +112,24 @@ int main(int argc, char **argv)
     begins("new communicators");
     seq_slots_open();
     first_of_all(most);
-    step = "sequences";
     uint64_t start = tutti_now_ns();
     int failed = 0;
     for (; done < wanted; done++) {
         uint64_t number = (uint64_t)(only >= 0 ? only : first + done), round = only >= 0 ? (uint64_t)done : 0;
         seq_draw(&seq, number, round, most);
-        alarm(PATIENCE + (unsigned)(seq.used >> 25));
+        bytes = seq.used;
         failed +=
             seq_run(&seq, random_mix(kit_seed + random_mix(number * 64 + (unsigned)kit_rank + round * 1000003))) > 0;
         since += seq.used;
         calls += (size_t)seq.calls;
         if ((done + 1) % AGREE_EVERY == 0 || since > 8 << 20) {
             since = 0;
+            begins("the agreement whether to go on");
             if (enough(failed, seconds, start))
                 break;
         }
     }
+    begins("the end");
     seq_slots_close();
     seq_data_close();
     if (kit_rank == 0)

@@ -174,6 +174,8 @@ void seq_spin(void *stream, unsigned blocks, uint64_t cycles);
 /* Makes the calls of the sequence in this rank's own order, waits for all, and compares. Returns how many are wrong.
  * own: this rank's dice. */
 int seq_run(const struct seq *seq, uint64_t own);
+/* sequences.c: called where a step of a sequence begins, one that may wait for the other ranks. */
+void seq_goes_on(void);
 /* Says on standard error what the sequence is, in which order this rank makes its units, and how far it has come. */
 void seq_say(void);
 

@@ -113,6 +113,7 @@ static int enqueued(const struct seq_call *call, const void *in, void *out, MPI_
 /* Once. */
 static void make(int number)
 {
+    seq_goes_on();
     const struct seq_call *call = &now->call[number];
     const struct seq_slot *slot = &seq_slots[call->slot];
     const void *in = seq_data_at(call, 0);
@@ -187,6 +188,7 @@ static void complete(int slot)
         some[i] = requests[picked[i]];
     if (n == 0)
         return;
+    seq_goes_on();
     if (how == 0) {
         fine(MPI_Waitall(n, some, statuses), picked[0]);
     } else if (how == 1) {
@@ -194,6 +196,7 @@ static void complete(int slot)
             fine(MPI_Waitany(n, some, &which, MPI_STATUS_IGNORE), picked[i]);
     } else {
         for (int i = 0; i < n; i++, flag = 0) {
+            seq_goes_on();
             for (int error = 0; how == 2 && !flag && error == 0; sched_yield())
                 error = MPI_Test(&some[i], &flag, MPI_STATUS_IGNORE);
             fine(MPI_Wait(&some[i], MPI_STATUS_IGNORE), picked[i]);
@@ -255,6 +258,7 @@ static void go(int u)
     const struct seq_call *call = &now->call[unit->number];
     stage = " (completing)";
     order[ordered++] = u;
+    seq_goes_on();
     if (unit->what == SEQ_LAUNCH || unit->what == SEQ_RENEW || (unit->what == SEQ_CALL && call->form == SEQ_ENQUEUED))
         complete(unit->slot);
     delay(unit->slot);
@@ -268,6 +272,7 @@ static void go(int u)
         launch(unit->number);
         break;
     case SEQ_SYNC:
+        seq_goes_on();
         fine(tutti_stream_sync(seq_slots[unit->slot].stream), -1);
         break;
     default:
@@ -335,8 +340,10 @@ int seq_run(const struct seq *seq, uint64_t dice)
     own = dice;
     ordered = begun_count = 0;
     stage = " (renewing)";
-    for (int s = 0; s < SEQ_WORLD; s++)
+    for (int s = 0; s < SEQ_WORLD; s++) {
+        seq_goes_on();
         seq_slot_renew(s, seq->id[s]);
+    }
     seq_data_fill(seq);
     for (int g = 0; g < seq->groups; g++) {
         graphs[g] = NULL;
@@ -347,9 +354,12 @@ int seq_run(const struct seq *seq, uint64_t dice)
     stage = " (completing all)";
     complete(-1);
     stage = " (waiting for streams)";
-    for (int s = 0; s < seq_streams(); s++)
+    for (int s = 0; s < seq_streams(); s++) {
+        seq_goes_on();
         fine(tutti_stream_sync(seq_slots[s].stream), -1);
+    }
     stage = ", all done";
+    seq_goes_on();
     snprintf(where, sizeof where, "sequence %llu", (unsigned long long)seq->number);
     wrong = seq_data_check(seq, where);
     for (int g = 0; g < seq->groups; g++) {
