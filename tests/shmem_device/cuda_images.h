@@ -32,10 +32,12 @@ struct cuda_image {
 #define IMAGE_BY_BLOCK      4
 #define IMAGE_BY_WORK_GROUP 8
 
-/* ROW(number) */
+/* ROW(number). A program of fewer images defines its own list: one image is enough for random programs of its calls. */
+#ifndef CUDA_IMAGE_LIST
 #define CUDA_IMAGE_LIST(ROW)                                                                                           \
     ROW(0)                                                                                                             \
     ROW(1) ROW(2) ROW(3) ROW(4) ROW(5) ROW(6) ROW(7) ROW(8) ROW(9) ROW(10) ROW(11) ROW(12) ROW(13) ROW(14) ROW(15)
+#endif
 
 #ifdef IMAGE
 #define IMAGE_NONE(ROW, what)
