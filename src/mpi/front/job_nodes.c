@@ -133,7 +133,9 @@ static int job_nodes_decide(const char *job, const int ranks[], int n, int size)
     }
     if (!fit || job_nodes_publish(job, "ranks", ranks[0], own) != TUTTI_OK)
         return 0;
-    decision = job_nodes_lookup(job, "decision", 0, tutti_settings()->timeout_seconds);
+    /* A leader that gave up before rank 0 decides could decide otherwise: rank 0 may wait as long for each machine. */
+    const long each = tutti_settings()->stall_seconds, timeout = tutti_settings()->timeout_seconds;
+    decision = job_nodes_lookup(job, "decision", 0, timeout > each * size ? timeout : each * size);
     return decision && decision[0] == '1';
 }
 
