@@ -5,36 +5,11 @@
 #include <string.h>
 
 #include "kit.h"
+#include "movers.h"
 
 enum { ROUNDS = 400, ROOM = 96 * 1024, FEW = 4 };
-enum call {
-    BCAST,
-    GATHER,
-    GATHERV,
-    SCATTER,
-    SCATTERV,
-    ALLGATHER,
-    ALLGATHERV,
-    ALLTOALL,
-    ALLTOALLV,
-    ALLTOALLW,
-    NEIGHBOR_ALLGATHER,
-    NEIGHBOR_ALLTOALL,
-    NEIGHBOR_ALLTOALLV,
-    CALLS
-};
-static const char *const names[CALLS] = {"MPI_Bcast",
-                                         "MPI_Gather",
-                                         "MPI_Gatherv",
-                                         "MPI_Scatter",
-                                         "MPI_Scatterv",
-                                         "MPI_Allgather",
-                                         "MPI_Allgatherv",
-                                         "MPI_Alltoall",
-                                         "MPI_Alltoallv",
-                                         "MPI_Alltoallw",
-                                         "MPI_Neighbor_allgather",
-                                         "MPI_Neighbor_alltoall",
+enum call { KIT_MOVERS(KIT_NUMBER) NEIGHBOR_ALLGATHER, NEIGHBOR_ALLTOALL, NEIGHBOR_ALLTOALLV, CALLS };
+static const char *const names[CALLS] = {KIT_MOVERS(KIT_MPI_NAME) "MPI_Neighbor_allgather", "MPI_Neighbor_alltoall",
                                          "MPI_Neighbor_alltoallv"};
 
 /* What is sent, or received: `count` elements of 6 ints each, in a layout of its own. */

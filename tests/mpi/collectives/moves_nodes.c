@@ -22,8 +22,7 @@
 #include "moves_nodes.h"
 
 enum { RANKS = 8, COMMS = 4, LIFE = 40, UNIT = 6, MOST = 2600, ROOM = (RANKS + 2) * MOST * UNIT * 8 };
-static const char *const names[CALLS] = {"Bcast",      "Gather",   "Gatherv",   "Scatter",   "Scatterv",  "Allgather",
-                                         "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw", "Allreduce", "Reduce"};
+static const char *const names[CALLS] = {KIT_MOVERS(KIT_NAME) "Allreduce", "Reduce"};
 
 static MPI_Comm comms[COMMS];
 static int sizes[COMMS], ranks_there[COMMS], members[COMMS][RANKS];

@@ -4,6 +4,8 @@
 
 #include <mpi.h>
 
+#include "movers.h"
+
 /* Types of 1, 2 and 3 ints, without gaps and with; a unit of 6 ints is a number of any of them. Ranks of a call differ
  * in the gaps alone: Open MPI chooses algorithms, and cuts messages, by the size of each rank's type. */
 enum { TYPES = 6 };
@@ -15,22 +17,7 @@ extern MPI_Datatype moves_types[2][TYPES];
 void moves_types_make(void);
 void moves_types_free(void);
 
-enum call {
-    BCAST,
-    GATHER,
-    GATHERV,
-    SCATTER,
-    SCATTERV,
-    ALLGATHER,
-    ALLGATHERV,
-    ALLTOALL,
-    ALLTOALLV,
-    ALLTOALLW,
-    MOVES,
-    ALLREDUCE = MOVES,
-    REDUCE,
-    CALLS
-};
+enum call { KIT_MOVERS(KIT_NUMBER) MOVES, ALLREDUCE = MOVES, REDUCE, CALLS };
 
 /* 1 if a buffer is one block, also where there are several ranks. */
 static inline int sends_one(enum call call)

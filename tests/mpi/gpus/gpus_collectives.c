@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "gpus.h"
+#include "movers.h"
 
 enum { CALLS = 3 };
-enum kind { BCAST, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV, ALLTOALLW, KINDS };
-static const char *const names[KINDS] = {"Bcast",     "Gather",     "Gatherv",  "Scatter",   "Scatterv",
-                                         "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw"};
+enum kind { KIT_MOVERS(KIT_NUMBER) KINDS };
+static const char *const names[KINDS] = {KIT_MOVERS(KIT_NAME)};
 
 /* A list of blocks in one buffer, one behind the other with gaps, or (Alltoallw) each anywhere. */
 struct blocks {

@@ -7,44 +7,14 @@
 #include <string.h>
 
 #include "kit.h"
+#include "movers.h"
 #include "persistent.h"
 #include "typegen.h"
 
 enum { MOST = 512, RANKS = 8, COUNTS = 3, MORE = 40, ROOM = 17 * MOST * (COUNTS + 2) * (RANKS + 1) };
 
-enum call {
-    BCAST,
-    GATHER,
-    GATHERV,
-    SCATTER,
-    SCATTERV,
-    ALLGATHER,
-    ALLGATHERV,
-    ALLTOALL,
-    ALLTOALLV,
-    ALLTOALLW,
-    NEIGHBOR_ALLGATHER,
-    NEIGHBOR_ALLGATHERV,
-    NEIGHBOR_ALLTOALL,
-    NEIGHBOR_ALLTOALLV,
-    NEIGHBOR_ALLTOALLW,
-    CALLS
-};
-static const char *const names[CALLS] = {"Bcast",
-                                         "Gather",
-                                         "Gatherv",
-                                         "Scatter",
-                                         "Scatterv",
-                                         "Allgather",
-                                         "Allgatherv",
-                                         "Alltoall",
-                                         "Alltoallv",
-                                         "Alltoallw",
-                                         "Neighbor_allgather",
-                                         "Neighbor_allgatherv",
-                                         "Neighbor_alltoall",
-                                         "Neighbor_alltoallv",
-                                         "Neighbor_alltoallw"};
+enum call { KIT_MOVERS(KIT_NUMBER) KIT_NEIGHBORS(KIT_NUMBER) CALLS };
+static const char *const names[CALLS] = {KIT_MOVERS(KIT_NAME) KIT_NEIGHBORS(KIT_NAME)};
 enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
 
 static struct kit_buffer in[2], out[2];

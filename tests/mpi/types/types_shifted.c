@@ -5,28 +5,13 @@
 #include <string.h>
 
 #include "kit.h"
+#include "movers.h"
 
 enum { UNIT = 4, COUNT = 300, MOST = 4, SHIFTS = 4, MARGIN = 64 };
 enum { INTS = 2 * MARGIN + MOST * COUNT * UNIT };
 
-enum call {
-    BCAST,
-    GATHER,
-    GATHERV,
-    SCATTER,
-    SCATTERV,
-    ALLGATHER,
-    ALLGATHERV,
-    ALLTOALL,
-    ALLTOALLV,
-    ALLTOALLW,
-    SENDRECV,
-    SENDRECV_REPLACE,
-    CALLS
-};
-static const char *const names[CALLS] = {"Bcast",     "Gather",    "Gatherv",    "Scatter",
-                                         "Scatterv",  "Allgather", "Allgatherv", "Alltoall",
-                                         "Alltoallv", "Alltoallw", "Sendrecv",   "Sendrecv_replace"};
+enum call { KIT_MOVERS(KIT_NUMBER) SENDRECV, SENDRECV_REPLACE, CALLS };
+static const char *const names[CALLS] = {KIT_MOVERS(KIT_NAME) "Sendrecv", "Sendrecv_replace"};
 
 /* UNIT integers that begin `shift` integers behind the address. */
 static MPI_Datatype shifted(int shift, int resized)
