@@ -194,6 +194,40 @@ static void test_complete_copies(void **state)
     fake->current(-1);
 }
 
+/* Calls of the driver by which memory is classified. */
+static unsigned long asked(const void *memory)
+{
+    struct tutti_memory unused;
+    const unsigned long before = fake->calls;
+    device->memory.classify(memory, &unused);
+    return fake->calls - before;
+}
+
+/* Two such contexts in turns: each is asked once whether its copies are complete, and later for its number alone, which
+ * shows that its handle is not another context's. */
+static void test_contexts_in_turns(void **state)
+{
+    (void)state;
+    void *first, *own[2], *context[2];
+    fake->current(0);
+    assert_int_equal(device->memory.alloc(0, 100, &first), TUTTI_OK);
+    fake->current(-1);
+    for (int life = 0; life < 2; life++) {
+        for (int i = 0; i < 2; i++) {
+            context[i] = fake->make_context(0);
+            own[i] = fake->make_in(context[i], 4096);
+            assert_true(asked(own[i]) > asked(first) + 1);
+        }
+        for (int round = 0; round < 4; round++)
+            assert_int_equal(asked(own[round % 2]), asked(first) + 1);
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(device->memory.free(own[i]), TUTTI_OK);
+            fake->end_context(context[i]);
+        }
+    }
+    assert_int_equal(device->memory.free(first), TUTTI_OK);
+}
+
 /* A program of the driver's API has a context of its own beside the primary one, in which Tutti works already: its
  * copies are complete when they return too, once its memory was seen. Nothing is set or waited for a second time, but
  * in a new context that has the old one's handle. */
@@ -374,6 +408,7 @@ int main(int argc, char **argv)
                                        cmocka_unit_test(test_stay_pack),
                                        cmocka_unit_test(test_complete_copies),
                                        cmocka_unit_test(test_contexts_beside),
+                                       cmocka_unit_test(test_contexts_in_turns),
                                        cmocka_unit_test(test_copies_under_way),
                                        cmocka_unit_test(test_copies_in_capture),
                                        cmocka_unit_test(test_copy_ordinary),

@@ -43,11 +43,14 @@ static void *make(int gpu, enum fake_kind kind, size_t bytes)
     return fake_create(gpu, kind, bytes)->base;
 }
 
-static struct CUctx_st own_context; /* one at a time */
+static struct CUctx_st own_contexts[4]; /* alive at a time, at most */
 static void *make_context(int gpu)
 {
-    own_context = (struct CUctx_st){.gpu = gpu, .alive = 1, .flags = CU_CTX_MAP_HOST, .id = fake_ids++};
-    return &own_context;
+    CUcontext context = own_contexts;
+    while (context->alive) /* handles come again */
+        context++;
+    *context = (struct CUctx_st){.gpu = gpu, .alive = 1, .flags = CU_CTX_MAP_HOST, .id = fake_ids++};
+    return context;
 }
 static void end_context(void *context)
 {
