@@ -40,6 +40,8 @@ static void draw_collective(struct collective *c, struct gpus_draw *draw, int nu
         c->kind = ALLTOALLV;
     c->root = (int)gpus_below(draw, (uint64_t)kit_size);
     c->form = gpus_form(draw);
+    if (c->kind == ALLGATHERV) /* Open MPI 4.1: ranks whose send types differ in size choose different algorithms */
+        c->form = GPUS_PLAIN;
     const size_t all = gpus_bytes(draw);
     for (int from = 0; from < kit_size; from++) {
         const size_t mine = gpus_bytes(draw);
