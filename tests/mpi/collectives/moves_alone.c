@@ -1,7 +1,10 @@
 /* Collectives that move data on communicators of one rank, in device memory: MPI_COMM_SELF, a communicator that is
  * split off, and a periodic grid whose neighbours are all the rank itself. Random counts, places, types with gaps on
  * both sides, and MPI_IN_PLACE. MPI_Pack and MPI_Unpack on host memory are the model; of the grid, whose order of
- * blocks is the MPI's own, the same call on host memory is. No call is staged. Needs TUTTI_STATS=1. */
+ * blocks is the MPI's own, the same call on host memory is. No call is staged. A call whose sides differ in length
+ * gives the MPI's error. Needs TUTTI_STATS=1. moves_alone        the above moves_alone first  the same, where calls are
+ * staged until that has cost as much as the first copied one moves_alone large  few large calls cost that much
+ *   moves_alone rules  rules that leave all calls to the MPI: none is copied by the library */
 #include <string.h>
 
 #include "kit.h"
@@ -151,29 +154,86 @@ static void try(const struct drawn *d, int round, uint64_t *state)
     }
 }
 
-int main(int argc, char **argv)
+static void all(uint64_t *state, int first_calls)
 {
-    const int dims[2] = {1, 1}, periods[2] = {1, 1};
-    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
-    uint64_t state = kit_seed + (unsigned)kit_rank, early = 0;
-    MPI_Comm_split(MPI_COMM_WORLD, kit_rank, 0, &split);
-    MPI_Cart_create(split, 2, dims, periods, 0, &grid);
-    types_make();
-    kit_open(&device[0], KIT_DEVICE, ROOM);
-    kit_open(&device[1], KIT_DEVICE, ROOM);
+    uint64_t early = 0;
     for (int i = 0; i < ROUNDS; i++) {
-        const struct drawn d = draw(&state);
-        try(&d, i, &state);
+        const struct drawn d = draw(state);
+        try(&d, i, state);
     }
     for (int i = 0; i < NEIGHBOR_ALLGATHER; i++) { /* the MPI orders edges that a graph has twice */
-        const uint64_t first = argc > 1 ? kit_counted(names[i], "staged|first calls") : 0;
+        const uint64_t first = first_calls ? kit_counted(names[i], "staged|first calls") : 0;
         early += first;
         CHECK(kit_plain || kit_counted(names[i], "staged") == first, "%s: %d calls were staged", names[i],
               (int)(kit_counted(names[i], "staged") - first));
         CHECK(kit_plain || i == BCAST || kit_counted(names[i], "copied on this rank") > 0, "%s: no call was copied",
               names[i]);
     }
-    CHECK(kit_plain || (argc > 1 ? early > 10 && early < 90 : early == 0), "%d first calls were staged", (int)early);
+    CHECK(kit_plain || (first_calls ? early > 10 && early < 90 : early == 0), "%d first calls were staged", (int)early);
+}
+
+/* The receiver has room for less, or for more, than is sent: the class is that of the same call on host memory, and
+ * what is behind less room stays. */
+static void sides_differ(void)
+{
+    enum { LENGTH = 64, LESS = 48, BYTES = LENGTH * (int)sizeof(int) };
+    int sent[LENGTH], got[2][LENGTH], guards;
+    MPI_Comm_set_errhandler(split, MPI_ERRORS_RETURN);
+    for (int i = 0; i < 2; i++) {
+        const int send = i ? LESS : LENGTH, receive = i ? LENGTH : LESS;
+        for (int n = 0; n < LENGTH; n++) {
+            sent[n] = 7 * n + i;
+            got[0][n] = got[1][n] = -n;
+        }
+        void *const from = kit_put(&device[0], 0, sent, BYTES), *const to = kit_put(&device[1], 0, got[0], BYTES);
+        const int wanted = MPI_Allgather(sent, send, MPI_INT, got[0], receive, MPI_INT, split);
+        const int code = MPI_Allgather(from, send, MPI_INT, to, receive, MPI_INT, split);
+        memcpy(got[1], kit_get(&device[1], &guards), BYTES);
+        CHECK(kit_class(code) == kit_class(wanted), "%d sent, room for %d: class %d, not %d", send, receive,
+              kit_class(code), kit_class(wanted));
+        CHECK(i == 1 || memcmp(got[0] + LESS, got[1] + LESS, BYTES - LESS * sizeof(int)) == 0,
+              "%d sent, room for %d: other data behind that", send, receive);
+    }
+}
+
+static void large(void)
+{
+    enum { CALLS_MADE = 60, BYTES = 90 * 1024 }; /* 21 of them cost as much, and 75 short ones */
+    void *const from = kit_put(&device[0], 0, NULL, BYTES), *const to = kit_put(&device[1], 0, NULL, BYTES);
+    for (int i = 0; i < CALLS_MADE; i++)
+        MPI_Allgather(from, BYTES, MPI_BYTE, to, BYTES, MPI_BYTE, MPI_COMM_SELF);
+    const uint64_t early = kit_counted("MPI_Allgather", "staged|first calls");
+    CHECK(kit_plain || (early > 4 && early < 40), "%d first calls of %d bytes were staged", (int)early, (int)BYTES);
+}
+
+static void by_rules(uint64_t *state)
+{
+    for (int i = 0; i < ROUNDS / 4; i++) {
+        const struct drawn d = draw(state);
+        try(&d, i, state);
+    }
+    for (int i = 0; i < CALLS; i++)
+        CHECK(kit_counted(names[i], "copied on this rank") == 0, "%s: a call was copied against the rules", names[i]);
+}
+
+int main(int argc, char **argv)
+{
+    const char *const how = argc > 1 ? argv[1] : "";
+    const int dims[2] = {1, 1}, periods[2] = {1, 1};
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    uint64_t state = kit_seed + (unsigned)kit_rank;
+    MPI_Comm_split(MPI_COMM_WORLD, kit_rank, 0, &split);
+    MPI_Cart_create(split, 2, dims, periods, 0, &grid);
+    types_make();
+    kit_open(&device[0], KIT_DEVICE, ROOM);
+    kit_open(&device[1], KIT_DEVICE, ROOM);
+    if (strcmp(how, "large") == 0)
+        large();
+    else if (strcmp(how, "rules") == 0)
+        by_rules(&state);
+    else
+        all(&state, strcmp(how, "first") == 0);
+    sides_differ();
     kit_close(&device[0]);
     kit_close(&device[1]);
     MPI_Type_free(&plain);

@@ -52,6 +52,12 @@ tutti_mpi_test(mpi-moves-alone PROGRAM mpi-moves_alone RANKS 2 ENV ${stats} "TUT
 tutti_mpi_test(mpi-moves-alone-packed PROGRAM mpi-moves_alone RANKS 2 ENV ${stats} "TUTTI_RULES=message:*@packed ${by_fetch}" TIMEOUT 45)
 tutti_mpi_test(mpi-moves-alone-first PROGRAM mpi-moves_alone RANKS 2 ARGS first TIMEOUT 45
                ENV ${stats} TUTTI_HOST_MAPPING_US=300 "TUTTI_RULES=message:*@direct ${by_fetch}")
+tutti_mpi_test(mpi-moves-alone-large PROGRAM mpi-moves_alone RANKS 2 ARGS large TIMEOUT 45
+               ENV ${stats} TUTTI_HOST_MAPPING_US=300 "TUTTI_RULES=message:*@direct ${by_fetch}")
+set(by "*@mpi")
+set(by_mpi "bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by} neighbor:${by}")
+tutti_mpi_test(mpi-moves-alone-rules PROGRAM mpi-moves_alone RANKS 2 ARGS rules TIMEOUT 45
+               ENV ${stats} "TUTTI_RULES=message:*@direct ${by_mpi}")
 tutti_mpi_test(mpi-moves-alone-shared PROGRAM mpi-moves_alone RANKS 3 MPIS openmpi TIMEOUT 45
                ENV ${stats} TUTTI_HOST_GPUS=1 "TUTTI_RULES=message:*@direct ${by_fetch}")
 # Calls that cross each other.
