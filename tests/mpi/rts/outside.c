@@ -1,7 +1,9 @@
 /* After a send has returned, its rank waits for the receiver outside the MPI (in a read of a socket), as a program does
  * that continues with another library. So a message needs no call of its sender after the one that completes the send.
  * Each message comes from an allocation of its own, whose mapping takes long: the MPI carries most of them, by messages
- * that its sender has to serve (OMPI_MCA_btl_vader_single_copy_mechanism=none). */
+ * that its sender has to serve (OMPI_MCA_btl_vader_single_copy_mechanism=none).
+ * A buffered send, and one to the rank itself, wait for no other call: the receiver waits outside the MPI until the
+ * send has returned. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -95,8 +97,38 @@ static void one(enum how how, int n, int round, int absent)
     kit_close(&to);
 }
 
+/* to_self: rank 0 sends to itself, and receives when the send has returned. */
+static void local(int n, int round, int to_self)
+{
+    struct kit_buffer from, to;
+    const char *const what = to_self ? "MPI_Bsend to the rank itself" : "MPI_Bsend";
+    const int receiver = to_self ? 0 : 1;
+    int guards;
+    kit_open(&from, KIT_DEVICE, (size_t)n);
+    kit_open(&to, KIT_DEVICE, (size_t)n);
+    void *const out = kit_put(&from, 0, contents(0, round), (size_t)n), *const in = kit_put(&to, 0, NULL, (size_t)n);
+    if (kit_rank == 0) {
+        MPI_Bsend(out, n, MPI_BYTE, receiver, 4, MPI_COMM_WORLD);
+        kit_put(&from, 0, NULL, (size_t)n);
+        kit_turn_give('b');
+    } else {
+        kit_turn_take(what, round);
+    }
+    if (kit_rank == receiver) {
+        MPI_Recv(in, n, MPI_BYTE, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK(memcmp(kit_get(&to, &guards), contents(0, round), (size_t)n) == 0 && guards, "%s of %d bytes: other data",
+              what, n);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    kit_close(&from);
+    kit_close(&to);
+}
+
 int main(int argc, char **argv)
 {
+    static char room[2 * MOST];
+    int bytes_of_room;
+    void *at;
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (kit_size != 2)
         kit_skip("outside", "it is for two ranks");
@@ -107,6 +139,12 @@ int main(int argc, char **argv)
                 one((enum how)how, sizes[s], round, round % 2);
         }
     }
+    MPI_Buffer_attach(room, sizeof room);
+    for (int round = 0; round < 4; round++) {
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            local(sizes[s], round, round % 2);
+    }
+    MPI_Buffer_detach(&at, &bytes_of_room);
     kit_turns_close();
     return kit_end("outside");
 }
