@@ -20,6 +20,7 @@ struct matched {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* taken where several threads call the MPI */
 static struct matched slots[SLOTS];
 static struct matched *all, *unused;
+static _Thread_local MPI_Comm taken; /* of the message that this thread is receiving */
 
 static void matched_enter(void)
 {
@@ -108,6 +109,7 @@ MPI_Comm tutti_matched_take(const MPI_Message *message)
         matched_drop(it);
     }
     matched_leave();
+    taken = comm;
     return comm;
 }
 
@@ -115,7 +117,7 @@ MPI_Comm tutti_matched_see(MPI_Message message)
 {
     matched_enter();
     const struct matched *it = matched_find(message);
-    MPI_Comm comm = it ? it->comm : tutti_handles.world;
+    MPI_Comm comm = it ? it->comm : tutti_inside ? taken : tutti_handles.world;
     matched_leave();
     return comm;
 }

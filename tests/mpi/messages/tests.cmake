@@ -78,7 +78,7 @@ tutti_mpi_test(mpi-request-semantics-staged PROGRAM mpi-request_semantics RANKS 
 tutti_mpi_test(mpi-request-semantics-far PROGRAM mpi-request_semantics RANKS 2 ENV ${far} TIMEOUT 60)
 program(truncated)
 tutti_mpi_test(mpi-truncated PROGRAM mpi-truncated RANKS 2 ENV ${stats} TIMEOUT 60)
-tutti_mpi_test(mpi-truncated-direct PROGRAM mpi-truncated RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 60)
+tutti_mpi_test(mpi-truncated-direct PROGRAM mpi-truncated RANKS 2 ARGS imrecv ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 60)
 tutti_mpi_test(mpi-truncated-far PROGRAM mpi-truncated RANKS 2 TIMEOUT 60
                ENV ${stats} TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined)
 program(freed EVERYWHERE)

@@ -71,6 +71,38 @@ static void matched(struct kit_buffer *b, int nonblocking)
     check_buffer(b, 0, 0, what);
 }
 
+/* The process's first message of device memory is short: its error is raised where the MPI raises one of host memory.
+ */
+static void first_matched(struct kit_buffer *b, int nonblocking)
+{
+    enum { FEW = 20, ROOM = 10 };
+    int words[FEW] = {0}, on_own[2];
+    MPI_Message message;
+    MPI_Request request;
+    for (int device = 0; device < 2; device++) {
+        void *at = device ? b->base + KIT_GUARD : (void *)words;
+        if (kit_rank == 0) {
+            MPI_Send(at, FEW, MPI_INT, 1, 0, comm);
+            continue;
+        }
+        int code;
+        on_comm = on_world = 0;
+        MPI_Mprobe(0, 0, comm, &message, MPI_STATUS_IGNORE);
+        if (nonblocking) {
+            code = MPI_Imrecv(at, ROOM, MPI_INT, &message, &request);
+            if (code == MPI_SUCCESS)
+                code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+        } else {
+            code = MPI_Mrecv(at, ROOM, MPI_INT, &message, MPI_STATUS_IGNORE);
+        }
+        on_own[device] = on_comm;
+        CHECK(kit_class(code) == MPI_ERR_TRUNCATE && on_comm + on_world == 1 && on_own[device] >= on_own[0],
+              "%s of a short message of %s memory: error class %d, handler of the communicator called %d times, of "
+              "MPI_COMM_WORLD %d",
+              nonblocking ? "MPI_Imrecv" : "MPI_Mrecv", device ? "device" : "host", kit_class(code), on_comm, on_world);
+    }
+}
+
 enum call { WAITALL, TESTALL, WAITSOME, TESTSOME, CALLS };
 static const char *const names[CALLS] = {"MPI_Waitall", "MPI_Testall", "MPI_Waitsome", "MPI_Testsome"};
 
@@ -216,6 +248,7 @@ int main(int argc, char **argv)
     MPI_Errhandler_free(&handler);
     for (int m = 0; m < N; m++)
         kit_open(&b[m], KIT_DEVICE, LONG * sizeof(int));
+    first_matched(&b[0], argc > 1);
     pending(&b[0]);
     /* Until messages go past the MPI: Open MPI writes behind buffers that are too short, and MPICH calls the handler of
      * MPI_COMM_WORLD for matched messages. */
