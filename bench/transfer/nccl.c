@@ -98,7 +98,9 @@ void transfer_nccl_alltoall(const struct transfer *t, enum bench_nccl_copy copy,
         transfer_nccl_alltoallv(t, copy, b);
 }
 
-void transfer_nccl_ring(const struct transfer *t, enum bench_nccl_copy copy, const struct transfer_buffers *b)
+/* stride: from the block for the left neighbour to that for the right one. */
+static void transfer_nccl_to_both(const struct transfer *t, enum bench_nccl_copy copy, const struct transfer_buffers *b,
+                                  size_t stride)
 {
     const struct bench_nccl *n = bench_nccl(copy);
     const int two = t->left != t->right;
@@ -107,7 +109,17 @@ void transfer_nccl_ring(const struct transfer *t, enum bench_nccl_copy copy, con
     MUST(Send, b->in, BYTES, t->left, TO);
     if (two) {
         MUST(Recv, b->out + t->bytes, BYTES, t->right, TO);
-        MUST(Send, b->in + t->bytes, BYTES, t->right, TO);
+        MUST(Send, b->in + stride, BYTES, t->right, TO);
     }
     MUST(GroupEnd);
+}
+
+void transfer_nccl_ring(const struct transfer *t, enum bench_nccl_copy copy, const struct transfer_buffers *b)
+{
+    transfer_nccl_to_both(t, copy, b, t->bytes);
+}
+
+void transfer_nccl_ring_of_one(const struct transfer *t, enum bench_nccl_copy copy, const struct transfer_buffers *b)
+{
+    transfer_nccl_to_both(t, copy, b, 0);
 }

@@ -80,6 +80,7 @@ void transfer_nccl_allgather(const struct transfer *, enum bench_nccl_copy, cons
 void transfer_nccl_alltoall(const struct transfer *, enum bench_nccl_copy, const struct transfer_buffers *);
 void transfer_nccl_alltoallv(const struct transfer *, enum bench_nccl_copy, const struct transfer_buffers *);
 void transfer_nccl_ring(const struct transfer *, enum bench_nccl_copy, const struct transfer_buffers *);
+void transfer_nccl_ring_of_one(const struct transfer *, enum bench_nccl_copy, const struct transfer_buffers *);
 
 /* n bytes of what rank `rank` sends, from byte `first` on. */
 void transfer_data(uint64_t seed, int rank, size_t first, size_t n, char *out);

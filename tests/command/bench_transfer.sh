@@ -1,5 +1,5 @@
 #!/bin/bash
-# tutti bench latency, bw ... neighbor_alltoall under one MPI on the host device: bench_transfer.sh TUTTI MPI [short].
+# tutti bench latency, bw ... neighbor_alltoallv under one MPI on the host device: bench_transfer.sh TUTTI MPI [short].
 # short: what depends on the MPI.
 # shellcheck source=tests/command/on_host.sh
 . "$(dirname "$0")/on_host.sh"
@@ -80,7 +80,10 @@ if [ -z "$short" ]; then
         measured $name "$times" 4 -n 3
     done
     measured neighbor_alltoall "$times" 4 -n 2
-    for name in bcast alltoallv neighbor_alltoall; do
+    for name in neighbor_allgather neighbor_alltoallv; do
+        measured $name "$times" 4 -n 3
+    done
+    for name in bcast alltoallv neighbor_allgather neighbor_alltoall neighbor_alltoallv; do
         measured $name 'Overall +Compute +Start +Wait +Pure +Overlap %' 6 --nonblocking
     done
     # Larger than what is compared in full, a rank alone, windows by hand in parts, no other way.
@@ -93,7 +96,7 @@ fi
 expect 2 "tutti bench latency has two ranks" "$tutti" bench latency -n 3
 expect 2 "tutti bench mbw_mr has pairs of ranks" "$tutti" bench mbw_mr -n 3
 expect 2 "--nonblocking is missing" "$tutti" bench bcast --tests 3
-expect 2 "has no form in stream order" "$tutti" bench neighbor_alltoall --order stream
+expect 2 "has no form in stream order" "$tutti" bench neighbor_allgather --order stream
 expect 2 "leave out --order" "$tutti" bench bcast --order stream --nonblocking
 expect 2 "--order graph needs CUDA" "$tutti" bench allgather --order graph
 expect 2 "more than a displacement of int takes" "$tutti" bench alltoall -n 4 -m 1g,1g

@@ -1,4 +1,4 @@
-/* tutti bench latency, bw ... neighbor_alltoall: options, columns, and the rows of the benchmarks. */
+/* tutti bench latency, bw ... neighbor_alltoallv: options, columns, and the rows of the benchmarks. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -331,8 +331,8 @@ static void transfer_check(void)
         tool_refuse("-n %d: tutti bench %s has two ranks; mbw_mr has pairs", b->ranks, kind->name);
     if (options.id == TRANSFER_MBW_MR && b->ranks % 2 != 0)
         tool_refuse("-n %d: tutti bench mbw_mr has pairs of ranks", b->ranks);
-    if (b->order != BENCH_HOST && options.id == TRANSFER_NEIGHBOR_ALLTOALL)
-        tool_refuse("--order: MPI_Neighbor_alltoall has no form in stream order");
+    if (b->order != BENCH_HOST && strncmp(kind->name, "neighbor_", strlen("neighbor_")) == 0)
+        tool_refuse("--order: MPI_%s has no form in stream order", kind->call);
     if (b->order != BENCH_HOST && options.nonblocking)
         tool_refuse("--nonblocking: calls in stream order do not wait: leave out --order");
     if (options.tests && !options.nonblocking)
