@@ -42,6 +42,8 @@ void tutti_count_receive(const char *call, const struct tutti_recv_request *recv
                              far ? "pipelined from another node" : "fetched from the sender", NULL, recv->core.bytes);
     } else {
         const MPI_Count bytes = tutti_received(status);
+        if (bytes == 0) /* nothing was staged: the send has no row either */
+            return;
         if (bytes > 0 && (uint64_t)bytes > stage->bytes) { /* it was received into memory of its own (short_recv.h) */
             count_failure(call, MPI_ERR_TRUNCATE);
             return;

@@ -179,6 +179,10 @@ static void near(void)
     nonblocking(fresh(&device[0], LONG), LONG, LONG);
     expect_pair("nonblocking", "MPI_Isend", "MPI_Irecv", 1, LONG, way, got);
     begin();
+    blocking(fresh(&device[0], LONG), 0, LONG);
+    nonblocking(fresh(&device[0], LONG), 0, LONG);
+    EXPECT("messages of 0 bytes", NOTHING, NOTHING);
+    begin();
     persistent(fresh(&device[0], LONG), LONG, 3);
     expect_pair("persistent", "MPI_Send_init", "MPI_Recv_init", 3, LONG, way, got);
     begin();
