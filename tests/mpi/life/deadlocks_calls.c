@@ -103,6 +103,25 @@ static int with_info(MPI_Comm comm, int first)
     return MPI_Comm_dup_with_info(comm, MPI_INFO_NULL, &made) == MPI_SUCCESS && works(&made);
 }
 
+/* Calls of fault-tolerant programs, where the MPI has them and they work: in Open MPI 5. */
+#ifdef OPEN_MPI
+int MPIX_Comm_agree(MPI_Comm comm, int *flag) __attribute__((weak));
+int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm) __attribute__((weak));
+
+static int agreed(MPI_Comm comm, int first)
+{
+    int flag = first ? 3 : 6;
+    return !MPIX_Comm_agree || (MPIX_Comm_agree(comm, &flag) == MPI_SUCCESS && flag == 2);
+}
+
+static int shrunk(MPI_Comm comm, int first)
+{
+    MPI_Comm made = MPI_COMM_NULL;
+    (void)first;
+    return !MPIX_Comm_shrink || (MPIX_Comm_shrink(comm, &made) == MPI_SUCCESS && works(&made));
+}
+#endif
+
 /* MPICH 4.0 crashes on a communicator whose group was never asked for, without Tutti too. */
 static int of_group(MPI_Comm comm, int first)
 {
@@ -223,6 +242,10 @@ const struct still_case still_calls[] = {
     {"MPI_Comm_dup_with_info", with_info, 1, 0, 0},
     {"MPI_Comm_create_group", of_group, 1, 0, 0},
     {"MPI_Intercomm_create", between_groups, 1, 1, 0},
+#ifdef OPEN_MPI
+    {"MPIX_Comm_agree", agreed, 1, 0, 0},
+    {"MPIX_Comm_shrink", shrunk, 1, 0, 0},
+#endif
     {"MPI_Win_create", windows, 1, 0, 0},
     {"MPI_Win_fence", fences, 1, 0, 0},
     {"MPI_Win_start", exposed, 0, 1, 0},
