@@ -11,11 +11,13 @@
 static inline struct tutti_team *tutti_host_team(MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, int *type,
                                                  int *operation)
 {
+    if (!tutti_host_only())
+        return NULL;
     const struct tutti_type_row *row = tutti_type_find(datatype);
     const struct tutti_comm *state = tutti_comm_find(comm);
     *operation = tutti_op_find(op);
     if (unlikely(!row || *operation == TUTTI_OP_NONE || !(row->legal >> *operation & 1) || !row->host_ok || !state ||
-                 !state->team || !tutti_host_only()))
+                 !state->team))
         return NULL;
     struct tutti_team *team = state->team;
     *type = row->type;

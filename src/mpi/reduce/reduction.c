@@ -252,16 +252,17 @@ int tutti_staging_close(struct tutti_staging *s, int code)
 
 void tutti_staging_count(const struct tutti_staging *s, const char *name, const char *why)
 {
+    if (!s->in.staged && !s->out.staged) {
+        tutti_count(name, TUTTI_OUTCOME_PASSED, why);
+        return;
+    }
     const int kernel =
         (s->in.staged && tutti_stage_by_kernel(&s->in)) || (s->out.staged && tutti_stage_by_kernel(&s->out));
     enum tutti_reason reason = tutti_reason_of(why);
     if (reason == TUTTI_REASON_HOST_MEMORY)
         reason = TUTTI_REASON_HOST_ONE;
-    if (s->in.staged || s->out.staged)
-        tutti_count_staged(name, reason, kernel ? "type packed by a kernel" : NULL,
-                           tutti_stage_bytes(s->in.staged ? &s->in : &s->out));
-    else
-        tutti_count(name, TUTTI_OUTCOME_PASSED, why);
+    tutti_count_staged(name, reason, kernel ? "type packed by a kernel" : NULL,
+                       tutti_stage_bytes(s->in.staged ? &s->in : &s->out));
 }
 
 /* Reports the failure, and raises it on the communicator of the call; returns the code. */
