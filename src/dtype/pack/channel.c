@@ -151,24 +151,33 @@ static uint64_t channel_forecast(struct tutti_pack_channel *channel, int fits, u
                                usual_ns + (is_long ? bytes / COPIED_BYTES : 0));
 }
 
+/* Where the library decides which kernels stay: returns for how long a kernel that is launched behind this launch is to
+ * wait for the next one; 0: none is launched. */
+static uint64_t channel_decide(struct tutti_pack_channel *channel, const struct tutti_device *device,
+                               const struct tutti_pack_launch *launch)
+{
+    uint64_t bytes = 0;
+    if (!device->launch.stay_ns)
+        return 0;
+    const unsigned blocks = channel->fetches ? tutti_stay_blocks(launch, channel->most, &bytes) : 0;
+    const int fits = blocks > 0 && blocks <= channel->most;
+    return channel_forecast(channel, fits, bytes, device->launch.stay_ns());
+}
+
 int tutti_pack_channel_launch(struct tutti_pack_channel *channel, const struct tutti_device *device,
                               const struct tutti_pack_launch *launch, int *launched)
 {
-    if (device->launch.stay_ns) {
-        uint64_t bytes = 0;
-        const unsigned blocks = channel->fetches ? tutti_stay_blocks(launch, channel->most, &bytes) : 0;
-        const int fits = blocks > 0 && blocks <= channel->most;
-        const uint64_t stay_ns = channel_forecast(channel, fits, bytes, device->launch.stay_ns());
-        if (fits)
-            channel->linger_ns = stay_ns;
-    }
-    const int status =
+    const uint64_t ahead_ns = channel_decide(channel, device, launch);
+    int status =
         tutti_stay_launch(&channel->stay, device, channel->stream, launch, channel->linger_ns, channel->most, launched);
     if (status != TUTTI_ERR_UNAVAILABLE)
         return status;
     *launched = 1;
     tutti_stay_leave(&channel->stay);
-    return tutti_kept_packs_launch(&channel->kept, device, channel->stream, launch);
+    status = tutti_kept_packs_launch(&channel->kept, device, channel->stream, launch);
+    if (status == TUTTI_OK && ahead_ns > 0) /* it only saves time */
+        (void)tutti_stay_ahead(&channel->stay, device, channel->stream, launch, ahead_ns, channel->most);
+    return status;
 }
 
 /* ---- the two launches of a call ---- */

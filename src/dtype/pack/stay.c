@@ -17,7 +17,7 @@ enum {
     LATELY = 16  /* launches for which a kernel has as many blocks as an earlier launch wanted */
 };
 
-static int is_there(const struct tutti_stay *stay)
+int tutti_stay_is_there(const struct tutti_stay *stay)
 {
     return stay->may_be_there && __atomic_load_n(&stay->answer->left, __ATOMIC_ACQUIRE) != stay->number;
 }
@@ -111,7 +111,7 @@ static void stay_gather_blocks(struct tutti_pack_mailed *call, struct tutti_pack
 void tutti_stay_leave(struct tutti_stay *stay)
 {
     static const struct tutti_pack_mailed nothing;
-    if (is_there(stay))
+    if (tutti_stay_is_there(stay))
         stay_post(stay, nothing.word, TUTTI_PACK_MAIL_WORDS);
     stay->may_be_there = 0;
 }
@@ -185,7 +185,7 @@ int tutti_stay_launch(struct tutti_stay *stay, const struct tutti_device *device
                       const struct tutti_pack_launch *launch, uint64_t linger_ns, unsigned most, int *launched)
 {
     *launched = 0;
-    if (stay->off || !device->launch.stay_pack || (linger_ns == 0 && !(stay->serves && is_there(stay))))
+    if (stay->off || !device->launch.stay_pack || (linger_ns == 0 && !(stay->serves && tutti_stay_is_there(stay))))
         return TUTTI_ERR_UNAVAILABLE;
     uint64_t bytes;
     const unsigned blocks = tutti_stay_blocks(launch, most, &bytes);
@@ -204,7 +204,7 @@ int tutti_stay_launch(struct tutti_stay *stay, const struct tutti_device *device
     if (run)
         stay_gather_blocks(&call, &part);
     const unsigned size = stay_size(stay, run ? stay_wants(run) : 1);
-    if (is_there(stay) && blocks <= stay->blocks && stay->blocks <= size) {
+    if (tutti_stay_is_there(stay) && blocks <= stay->blocks && stay->blocks <= size) {
         stay_mail(stay, &call, run);
         return TUTTI_OK;
     }
@@ -217,9 +217,25 @@ int tutti_stay_launch(struct tutti_stay *stay, const struct tutti_device *device
     return status;
 }
 
+int tutti_stay_ahead(struct tutti_stay *stay, const struct tutti_device *device, struct tutti_stream *stream,
+                     const struct tutti_pack_launch *launch, uint64_t linger_ns, unsigned most)
+{
+    static const struct tutti_pack_mailed nothing = {.word = {[TUTTI_PACK_SHORT_WHAT] = TUTTI_PACK_SHORT_MARK}};
+    struct tutti_pack_part part;
+    uint64_t bytes;
+    const unsigned blocks = tutti_stay_blocks(launch, most, &bytes);
+    if (stay->off || !device->launch.stay_pack || blocks == 0 || blocks > most)
+        return TUTTI_ERR_UNAVAILABLE;
+    const struct tutti_pack_part *const run = only_run((const void *)launch->args, &part);
+    const unsigned size = stay_size(stay, run ? stay_wants(run) : 1);
+    const int status = stay_begin(stay, device, stream, &nothing, NULL, linger_ns, size < most ? size : most);
+    stay->off = status == TUTTI_ERR_UNAVAILABLE;
+    return status;
+}
+
 int tutti_stay_check(struct tutti_stay *stay, const struct tutti_device *device, struct tutti_stream *stream)
 {
-    if (!stay->mailed || is_there(stay))
+    if (!stay->mailed || tutti_stay_is_there(stay))
         return TUTTI_OK;
     stay->mailed = 0;
     stay->may_be_there = 0;

@@ -25,6 +25,8 @@ struct tutti_stay {
     _Alignas(struct tutti_pack_args) unsigned char args[TUTTI_PACK_FEW_BYTES]; /* of the launch that was mailed */
 };
 
+/* 1 if a kernel stays, or has been launched to. */
+int tutti_stay_is_there(const struct tutti_stay *stay);
 /* The least blocks with which such a kernel, which may have `most`, takes the launch; 0, or more than `most`: none
  * takes it. *bytes: of one run that it copies; 0: it does something else. */
 unsigned tutti_stay_blocks(const struct tutti_pack_launch *launch, unsigned most, uint64_t *bytes);
@@ -32,6 +34,10 @@ unsigned tutti_stay_blocks(const struct tutti_pack_launch *launch, unsigned most
  * does not go this way, and nothing was done. *launched: 1 if a kernel was launched for it. */
 int tutti_stay_launch(struct tutti_stay *stay, const struct tutti_device *device, struct tutti_stream *stream,
                       const struct tutti_pack_launch *launch, uint64_t linger_ns, unsigned most, int *launched);
+/* Behind a launch that is under way, for a next one like it: a kernel that begins with no work of its own and waits for
+ * a mail. The host launches it while it would wait for the first launch. No kernel that stays is there. A status. */
+int tutti_stay_ahead(struct tutti_stay *stay, const struct tutti_device *device, struct tutti_stream *stream,
+                     const struct tutti_pack_launch *launch, uint64_t linger_ns, unsigned most);
 /* Launches afresh what was mailed to a kernel that had left. To be called while the notice of a launch is not there,
  * before the stream is asked whether it is idle. A status. */
 int tutti_stay_check(struct tutti_stay *stay, const struct tutti_device *device, struct tutti_stream *stream);

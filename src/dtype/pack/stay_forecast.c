@@ -31,13 +31,11 @@ static unsigned forecast_next(unsigned position)
 uint64_t tutti_stay_forecast(struct tutti_stay_forecast *forecast, uint64_t now, int fits, int apart, uint64_t stay_ns)
 {
     const int close = fits && !apart && forecast->fitted && forecast->ended > 0 && now - forecast->ended < stay_ns;
-    const int is_there = close && forecast->stays;
     if (forecast->fitted)
         forecast_learn(forecast, close);
     forecast->position = close ? forecast_next(forecast->position) : 0;
     struct tutti_stay_position *const here = &forecast->at[forecast->position];
-    const int goes_on = forecast_goes_on(forecast, forecast->position) &&
-                        (is_there || forecast_goes_on(forecast, forecast_next(forecast->position)));
+    const int goes_on = forecast_goes_on(forecast, forecast->position);
     forecast->fitted = fits;
     forecast->stays = fits && goes_on && here->skip == 0;
     here->skip = (uint16_t)(here->skip - (fits && here->skip > 0));

@@ -1,8 +1,7 @@
 /* Whether the kernel of a small fetch should stay on the GPU for the next one, where the user has not said
  * (TUTTI_LINGER_US=-1). Fetches come in bursts, for example of the messages of an iteration: each but the first begins
  * soon after the one before has ended. A kernel stays where the last bursts have gone on behind the same number of
- * fetches, and in a longer burst than any before. A new kernel needs two more fetches: on two H200 its launch took 4 us
- * longer than that of one that does not stay, and each mail saved 2.5 us.
+ * fetches, and in a longer burst than any before.
  *
  * Only fetches for which a call waits alone count: with it windows of 64 messages took 157 us, without it 131 (two
  * H200). Private to src/dtype/. */
