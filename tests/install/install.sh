@@ -45,6 +45,9 @@ readelf -d "$folder/user/hello" | grep -q libtutti-openshmem || fail "tutti::tut
 # The command, from another folder, and a program under it.
 "$prefix/bin/tutti" info >"$folder/log" 2>&1 || fail "tutti info: $(cat "$folder/log")"
 if [ -n "$program" ]; then
+    # Programs that ask when they are compiled whether the MPI takes device memory.
+    printf '#include <mpi.h>\n#include <mpi-ext.h>\n#if !MPIX_CUDA_AWARE_SUPPORT\n#error no\n#endif\n' >"$folder/asks.c"
+    eval "cc -Wall -Wextra -pedantic -Werror -fsyntax-only '-I$prefix/include/tutti/aware' '$folder/asks.c' ${INSTALL_COMPILE:-}" || fail "aware/mpi-ext.h"
     TUTTI_STATS=1 "$prefix/bin/tutti" run -n 2 "$program" 2>"$folder/log" || fail "tutti run: $(cat "$folder/log")"
     grep -q MPI_Allreduce "$folder/log" || fail "TUTTI_STATS=1 says nothing of MPI_Allreduce: $(cat "$folder/log")"
     # OpenSHMEM programs as they are, in C and by the module of Fortran.

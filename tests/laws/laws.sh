@@ -14,7 +14,7 @@ includes() { # pattern, folders: lines that include a file of that name
 
 # The MPI is known in src/mpi alone, a GPU maker's interface in its device's folder alone.
 while read -r line; do
-    case $line in src/mpi/* | include/tutti/triggering/*) ;; *) breach "mpi.h outside src/mpi: $line" ;; esac
+    case $line in src/mpi/* | include/tutti/triggering/* | include/tutti/aware/*) ;; *) breach "mpi.h outside src/mpi: $line" ;; esac
 done < <(includes '(.*/)?(mpi|mpi_abi|mpi-ext|mpi_proto)\.h' src include)
 while read -r line; do # programs written for NVSHMEM get CUDA's headers by its own
     case $line in src/device/cuda/* | include/tutti/nvshmem/types.h:*) ;; *) breach "cuda.h outside src/device/cuda: $line" ;; esac

@@ -8,6 +8,11 @@
 #include <string.h>
 
 #include "kit.h"
+#include "tutti/aware/mpi-ext.h"
+
+#if !MPIX_CUDA_AWARE_SUPPORT
+#error "the header for programs that ask when they are compiled says no"
+#endif
 
 /* The library that MPI_Get_version is of: not one of the stub's calls. */
 static const char *aware_mpi(void)
