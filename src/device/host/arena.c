@@ -12,15 +12,15 @@
 #include "core/settings.h"
 #include "core/status.h"
 #include "device/host/gpus.h"
+#include "device/host/kept.h"
+#include "device/host/pool.h"
 
 enum {
     PAGE = 4096,
     ALIGNMENT = 1 << 16,
     SMALLEST_ARENA = 64 << 20,
-    KEPT = 128, /* regions, and bytes of one and of all that are kept */
-    LARGEST_KEPT = 4 << 20,
-    KEPT_BYTES = 16 << 20,
-    LARGEST_CLEARED = 64 << 10 /* longer ones hold what they held: to clear them takes as long as a new one */
+    POOL_FROM = 1024, /* so many regions have memory of their own; behind them small ones are pooled */
+    LARGEST_POOLED = 64 << 10
 };
 
 static char *_Atomic first, *_Atomic second; /* the two ranges; set once, before arena_bytes */
@@ -29,9 +29,7 @@ static atomic_int regions, forked; /* how many there are: 0 in a child after for
 static uint64_t last_id;
 static struct tutti_host_region *table; /* sorted by base */
 static size_t used, room, packed;       /* packed: so many regions at the start have no gap */
-static char *kept[KEPT];                /* idle regions, the last one freed at the end */
-static int kept_n;
-static size_t kept_bytes;
+static size_t pool_next;                /* no gap for a pooled region before this one, as far as is known */
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct tutti_once arena_once = TUTTI_ONCE_INIT;
 
@@ -97,6 +95,11 @@ static int arena_holds(const void *pointer)
     return (uintptr_t)pointer - (uintptr_t)atomic_load_explicit(&first, memory_order_relaxed) < bytes;
 }
 
+char *tutti_host_arena_alias(const void *pointer)
+{
+    return arena_holds(pointer) ? second + ((const char *)pointer - first) : NULL;
+}
+
 /* Index of the first region that begins after `at`. */
 static size_t region_after(const char *at)
 {
@@ -111,9 +114,9 @@ static size_t region_after(const char *at)
     return low;
 }
 
-static int map_at(char *at, size_t bytes, int fd)
+static int map_at(char *at, size_t bytes, int fd, size_t offset)
 {
-    return mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED;
+    return mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (off_t)offset) != MAP_FAILED;
 }
 
 static void unmap_at(char *at, size_t bytes)
@@ -137,37 +140,9 @@ static int arena_grow(void)
 
 /* ---- regions that are kept ---- */
 
-/* An allocation costs some ten system calls; one that is kept two. Peers that have mapped it would see the next one. */
-static int may_keep(const struct tutti_host_region *region)
-{
-    const size_t mapped = region->span - PAGE;
-    return region->own == 1 && !region->shared && mapped <= LARGEST_KEPT && kept_n < KEPT &&
-           kept_bytes + mapped <= KEPT_BYTES && !tutti_settings()->host_strict;
-}
-
-static int set_access(const struct tutti_host_region *region, int access)
-{
-    const size_t mapped = region->span - PAGE;
-    return mprotect(region->base, mapped, access) == 0 &&
-           mprotect(second + (region->base - first), mapped, access) == 0;
-}
-
-/* Under the lock, as the others. 0 if it cannot be kept. */
-static int arena_keep(struct tutti_host_region *region)
-{
-    if (!may_keep(region) || !set_access(region, PROT_NONE))
-        return 0;
-    region->own = TUTTI_HOST_IDLE;
-    region->bytes = 0;
-    kept[kept_n++] = region->base;
-    kept_bytes += region->span - PAGE;
-    atomic_fetch_sub(&regions, 1);
-    return 1;
-}
-
 static void arena_take_out(struct tutti_host_region *region)
 {
-    const size_t mapped = region->span - PAGE;
+    const size_t mapped = region->span - (tutti_host_pool_is(region->fd) ? 0 : PAGE);
     unmap_at(region->base, mapped);
     unmap_at(second + (region->base - first), mapped);
     memmove(region, region + 1, (used - (size_t)(region - table) - 1) * sizeof *table);
@@ -178,10 +153,9 @@ static void arena_take_out(struct tutti_host_region *region)
 
 static int trim_locked(void)
 {
-    const int any = kept_n > 0;
-    while (kept_n > 0) {
-        struct tutti_host_region *region = &table[region_after(kept[--kept_n]) - 1];
-        kept_bytes -= region->span - PAGE;
+    int any = 0;
+    for (char *base; (base = tutti_host_kept_drop()) != NULL; any = 1) {
+        struct tutti_host_region *region = &table[region_after(base) - 1];
         close(region->fd);
         arena_take_out(region);
     }
@@ -198,20 +172,11 @@ int tutti_host_arena_trim(void)
 
 int tutti_host_region_again(size_t bytes, struct tutti_host_region *out)
 {
-    const size_t span = (bytes + PAGE - 1) / PAGE * PAGE + PAGE;
-    int found = 0;
-    if (span - PAGE > LARGEST_KEPT || tutti_settings()->host_strict)
-        return 0;
+    const size_t mapped = (bytes + PAGE - 1) / PAGE * PAGE;
     pthread_rwlock_wrlock(&lock);
-    for (int i = kept_n - 1; i >= 0 && !found; i--) {
-        struct tutti_host_region *region = &table[region_after(kept[i]) - 1];
-        if (region->span != span || !set_access(region, PROT_READ | PROT_WRITE))
-            continue;
-        memmove(&kept[i], &kept[i + 1], (size_t)(kept_n - i - 1) * sizeof *kept);
-        kept_n--;
-        kept_bytes -= span - PAGE;
-        if (span - PAGE <= LARGEST_CLEARED)
-            memset(region->base, 0, span - PAGE);
+    char *base = tutti_host_kept_take(mapped);
+    if (base) {
+        struct tutti_host_region *region = &table[region_after(base) - 1];
         region->id = ++last_id;
         region->bytes = bytes;
         region->own = 1;
@@ -219,10 +184,9 @@ int tutti_host_region_again(size_t bytes, struct tutti_host_region *out)
         region->program = out->program;
         arena_count_one();
         *out = *region;
-        found = 1;
     }
     pthread_rwlock_unlock(&lock);
-    return found;
+    return base != NULL;
 }
 
 int tutti_host_region_share(const struct tutti_host_region *region)
@@ -239,24 +203,33 @@ int tutti_host_region_share(const struct tutti_host_region *region)
 /* ---- regions ---- */
 
 /* The least address of a region that follows the first `n` ones. */
-static char *arena_end_of(size_t n)
+static char *arena_end_of(size_t n, size_t align)
 {
     const size_t taken = n > 0 ? (size_t)(table[n - 1].base - first) + table[n - 1].span : 0;
-    return first + (taken + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return first + (taken + align - 1) / align * align;
 }
 
-/* First gap that is large enough: addresses come back soon, as a GPU's do. The index for the new region. */
-static size_t find_gap(size_t span, char **base)
+/* First gap behind the first `from` regions that is large enough. The index for the new region. */
+static size_t find_gap_from(size_t from, size_t span, size_t align, char **base)
 {
-    for (size_t i = packed; i <= used; i++) {
-        char *const at = arena_end_of(i), *const end = i < used ? table[i].base : first + arena_bytes;
+    for (size_t i = from; i <= used; i++) {
+        char *const at = arena_end_of(i, align), *const end = i < used ? table[i].base : first + arena_bytes;
         if (at <= end && (size_t)(end - at) >= span) {
             *base = at;
             return i;
         }
     }
     *base = NULL;
-    return trim_locked() ? find_gap(span, base) : 0;
+    return 0;
+}
+
+/* Addresses come back soon, as a GPU's do. */
+static size_t find_gap(size_t span, char **base)
+{
+    size_t index = find_gap_from(packed, span, ALIGNMENT, base);
+    if (!*base && trim_locked())
+        index = find_gap_from(packed, span, ALIGNMENT, base);
+    return index;
 }
 
 static void arena_put_in(size_t index, struct tutti_host_region region)
@@ -265,27 +238,27 @@ static void arena_put_in(size_t index, struct tutti_host_region region)
     table[index] = region;
     used++;
     arena_count_one();
-    while (packed < used && table[packed].base == arena_end_of(packed))
+    while (packed < used && table[packed].base == arena_end_of(packed, ALIGNMENT))
         packed++;
 }
 
-static int map_locked(int fd, size_t bytes, int own, struct tutti_host_region *out)
+/* Maps the file from `offset` on at `base`, and puts the region at `index` of the table. */
+static int map_locked(size_t index, char *base, int fd, size_t offset, struct tutti_host_region *out)
 {
-    size_t mapped = (bytes + PAGE - 1) / PAGE * PAGE, span = mapped + PAGE;
-    char *base;
-    const size_t index = find_gap(span, &base);
+    const size_t mapped = (out->bytes + PAGE - 1) / PAGE * PAGE;
     if (!base || !arena_grow())
         return TUTTI_ERR_MEMORY;
     char *alias = second + (base - first);
-    if (!map_at(alias, mapped, fd))
+    if (!map_at(alias, mapped, fd, offset))
         return TUTTI_ERR_MEMORY;
-    if (!tutti_settings()->host_strict && !map_at(base, mapped, fd)) {
+    if (!tutti_settings()->host_strict && !map_at(base, mapped, fd, offset)) {
         unmap_at(alias, mapped);
         return TUTTI_ERR_MEMORY;
     }
-    arena_put_in(
-        index, (struct tutti_host_region){++last_id, base, bytes, span, own ? fd : -1, own, 0, out->gpu, out->program});
-    *out = table[index];
+    out->id = ++last_id;
+    out->base = base;
+    out->fd = out->own ? fd : -1;
+    arena_put_in(index, *out);
     return TUTTI_OK;
 }
 
@@ -303,15 +276,48 @@ size_t tutti_host_arena_most(void)
     return arena_bytes - 2 * PAGE;
 }
 
-int tutti_host_region_map(int fd, size_t bytes, int own, struct tutti_host_region *out)
+int tutti_host_region_map(int fd, size_t offset, size_t bytes, int own, struct tutti_host_region *out)
 {
     int status = tutti_host_arena_open();
+    char *base;
     if (status != TUTTI_OK || bytes > tutti_host_arena_most())
         return status != TUTTI_OK ? status : TUTTI_ERR_MEMORY;
+    out->bytes = bytes;
+    out->span = (bytes + PAGE - 1) / PAGE * PAGE + PAGE;
+    out->own = own;
     pthread_rwlock_wrlock(&lock);
-    status = map_locked(fd, bytes, own, out);
+    const size_t index = find_gap(out->span, &base);
+    status = map_locked(index, base, fd, offset, out);
     pthread_rwlock_unlock(&lock);
     return status;
+}
+
+int tutti_host_region_pooled(size_t bytes, struct tutti_host_region *out)
+{
+    const size_t mapped = (bytes + PAGE - 1) / PAGE * PAGE;
+    int done = 0;
+    char *base;
+    if (mapped > LARGEST_POOLED || tutti_settings()->host_strict)
+        return 0;
+    pthread_rwlock_wrlock(&lock);
+    if (used >= POOL_FROM) {
+        const size_t index = find_gap_from(pool_next < used ? pool_next : used, mapped, PAGE, &base);
+        const int fd = base ? tutti_host_pool_take(arena_bytes, (size_t)(base - first), mapped) : -1;
+        *out = (struct tutti_host_region){
+            .bytes = bytes, .span = mapped, .own = 1, .gpu = out->gpu, .program = out->program};
+        done = fd >= 0 && map_locked(index, base, fd, (size_t)(base - first), out) == TUTTI_OK;
+        if (fd >= 0 && !done)
+            tutti_host_pool_give((size_t)(base - first), mapped);
+        if (done)
+            pool_next = index + 1;
+    }
+    pthread_rwlock_unlock(&lock);
+    return done;
+}
+
+size_t tutti_host_region_offset(const struct tutti_host_region *region)
+{
+    return tutti_host_pool_is(region->fd) ? (size_t)(region->base - first) : 0;
 }
 
 int tutti_host_region_unmap(const void *base, int own)
@@ -323,11 +329,18 @@ int tutti_host_region_unmap(const void *base, int own)
     size_t index = region_after(base);
     if (index > 0 && table[index - 1].base == (const char *)base && table[index - 1].own == own) {
         struct tutti_host_region *region = &table[index - 1];
-        if (!arena_keep(region)) {
+        if (tutti_host_pool_is(region->fd)) {
+            tutti_host_pool_give((size_t)(region->base - first), region->span);
+            pool_next = index - 1 < pool_next ? index - 1 : pool_next;
+            arena_take_out(region);
+        } else if (tutti_host_kept_put(region->base, region->span - PAGE, region->own == 1 && !region->shared)) {
+            region->own = TUTTI_HOST_IDLE;
+            region->bytes = 0;
+        } else {
             fd = region->fd;
             arena_take_out(region);
-            atomic_fetch_sub(&regions, 1);
         }
+        atomic_fetch_sub(&regions, 1);
         status = TUTTI_OK;
     }
     pthread_rwlock_unlock(&lock);
@@ -371,8 +384,8 @@ int tutti_host_region_extend(char *at, size_t bytes, int fd, uint64_t *id)
     pthread_rwlock_wrlock(&lock);
     struct tutti_host_region *region = arena_range_of(at);
     if (region && at == region->base + region->bytes && bytes <= region->span - PAGE - region->bytes) {
-        status = map_at(alias, bytes, fd) ? TUTTI_OK : TUTTI_ERR_MEMORY;
-        if (status == TUTTI_OK && !tutti_settings()->host_strict && !map_at(at, bytes, fd)) {
+        status = map_at(alias, bytes, fd, 0) ? TUTTI_OK : TUTTI_ERR_MEMORY;
+        if (status == TUTTI_OK && !tutti_settings()->host_strict && !map_at(at, bytes, fd, 0)) {
             unmap_at(alias, bytes);
             status = TUTTI_ERR_MEMORY;
         }
@@ -425,25 +438,4 @@ int tutti_host_region_of(int gpu, struct tutti_host_region *out)
     }
     pthread_rwlock_unlock(&lock);
     return found;
-}
-
-void *tutti_host_reach(const void *pointer, size_t bytes)
-{
-    struct tutti_host_region region;
-    if (!arena_holds(pointer))
-        return (void *)(uintptr_t)pointer;
-    if (!tutti_host_region_find(pointer, &region))
-        return NULL;
-    size_t offset = (size_t)((const char *)pointer - region.base);
-    return bytes <= region.bytes - offset ? second + ((const char *)pointer - first) : NULL;
-}
-
-void *tutti_host_reach_over(const void *pointer, size_t bytes)
-{
-    struct tutti_host_region region;
-    void *at = tutti_host_reach(pointer, bytes);
-    if (at || !bytes || !tutti_host_region_find(pointer, &region))
-        return at;
-    const char *last = (const char *)pointer + bytes - 1;
-    return tutti_host_region_find(last, &region) ? second + ((const char *)pointer - first) : NULL;
 }

@@ -17,7 +17,7 @@ struct tutti_host_region {
     uint64_t id;
     char *base;   /* in the first range */
     size_t bytes; /* as asked for */
-    size_t span;  /* whole pages, followed by an inaccessible page */
+    size_t span;  /* whole pages, followed by an inaccessible page, if it is not pooled */
     int fd;       /* of the memory; -1: imported */
     int own;      /* 1: allocated here, 0: imported, TUTTI_HOST_RANGE, TUTTI_HOST_IDLE */
     int shared;   /* exported: peers may have it mapped for a while after it was freed */
@@ -31,13 +31,20 @@ int tutti_host_arena_open(void);
 int tutti_host_forked(void);
 /* 1 if a region exists and this is not a child after fork. One load. */
 int tutti_host_arena_active(void);
+/* The second address of memory of the device. NULL: the address is not in the first range. */
+char *tutti_host_arena_alias(const void *pointer);
 /* Most bytes of one region. */
 size_t tutti_host_arena_most(void);
 /* 1 if addresses are left for one more region of so many bytes. */
 int tutti_host_arena_has(size_t bytes);
-/* Maps `fd` (whose memory is there) as a new region and gives it an id; fd is kept where own, otherwise stays the
- * caller's. out->gpu and out->program are what the caller has put there. */
-int tutti_host_region_map(int fd, size_t bytes, int own, struct tutti_host_region *out);
+/* Maps `fd` (whose memory is there) from `offset` on as a new region and gives it an id; fd is kept where own,
+ * otherwise stays the caller's. out->gpu and out->program are what the caller has put there. */
+int tutti_host_region_map(int fd, size_t offset, size_t bytes, int own, struct tutti_host_region *out);
+/* If many regions exist: a new small one, cleared, whose memory lies in a file with that of others (pool.h). No
+ * inaccessible page follows it. 0: it is not small, there are few, strictness is asked for, or it was not possible. */
+int tutti_host_region_pooled(size_t bytes, struct tutti_host_region *out);
+/* Where its memory begins in region->fd. */
+size_t tutti_host_region_offset(const struct tutti_host_region *region);
 /* Without strictness small regions are kept when they are unmapped. Returns the last kept region of this size, with
  * another id and cleared. 1, or 0 if no region of this size is kept. */
 int tutti_host_region_again(size_t bytes, struct tutti_host_region *out);

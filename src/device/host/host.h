@@ -22,8 +22,6 @@ int tutti_host_import(int gpu, const struct tutti_export *what, int fd, void **b
 int tutti_host_is_own(const struct tutti_export *what);
 int tutti_host_release(int gpu, const struct tutti_export *what, void *base);
 int tutti_host_reach_memory(int gpu, const void *device);
-/* Unmaps all there is of the GPU. */
-void tutti_host_regions_drop(int gpu);
 
 /* range.c. find: the piece that holds the address, as a region; 0 if none does. */
 size_t tutti_host_range_grain(int gpu);

@@ -21,7 +21,13 @@
 #include "device/host/host.h"
 #include "device/host/imports.h"
 
-enum { POISON = 0xa5, ALIGNMENT = 4096, LOOK = 64 << 20, CARD_AT = 16 /* in the token: card of an export's GPU */ };
+enum {
+    POISON = 0xa5,
+    ALIGNMENT = 4096,
+    LOOK = 64 << 20,
+    CARD_AT = 16,
+    OFFSET_AT = 24
+}; /* in the token: card of an export's GPU, where its memory begins in the file */
 
 /* Free memory in bytes. fallocate would continue until the machine has no memory left. */
 static size_t memory_available(void)
@@ -90,7 +96,7 @@ int tutti_host_allocate(int gpu, size_t bytes, int how, void **device)
                     bytes > tutti_host_arena_most() ? "TUTTI_HOST_ARENA_GB has room for" : "this machine has");
         return TUTTI_ERR_MEMORY;
     }
-    if (tutti_host_region_again(bytes, &region)) {
+    if (tutti_host_region_again(bytes, &region) || tutti_host_region_pooled(bytes, &region)) {
         *device = region.base;
         return TUTTI_OK;
     }
@@ -99,7 +105,7 @@ int tutti_host_allocate(int gpu, size_t bytes, int how, void **device)
     if (status != TUTTI_OK && tutti_host_arena_trim())
         status = tutti_host_memory(whole, cleared, &fd);
     if (status == TUTTI_OK)
-        status = tutti_host_region_map(fd, bytes, 1, &region);
+        status = tutti_host_region_map(fd, 0, bytes, 1, &region);
     if (status != TUTTI_OK) {
         const char *hint = "";
         if (status == TUTTI_ERR_SYSTEM)
@@ -346,6 +352,8 @@ int tutti_host_export(const void *device, struct tutti_export *out, int *fd)
     memcpy(out->token + sizeof nonce, &region.id, sizeof region.id);
     const int card = tutti_host_separate() ? tutti_host_card(region.gpu) : 0;
     memcpy(out->token + CARD_AT, &card, sizeof card);
+    const uint64_t offset = tutti_host_region_offset(&region);
+    memcpy(out->token + OFFSET_AT, &offset, sizeof offset);
     *fd = copy;
     return TUTTI_OK;
 }
@@ -361,8 +369,10 @@ int tutti_host_is_own(const struct tutti_export *what)
 int tutti_host_check_import(const struct tutti_export *what, int fd)
 {
     struct stat about;
+    uint64_t offset;
+    memcpy(&offset, what->token + OFFSET_AT, sizeof offset);
     if (fd < 0 || fstat(fd, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size < 0 || what->bytes == 0 ||
-        (uint64_t)about.st_size < what->bytes) {
+        (uint64_t)about.st_size < offset || (uint64_t)about.st_size - offset < what->bytes) {
         tutti_error("host device: a peer's descriptor does not hold the %llu bytes that it names",
                     (unsigned long long)what->bytes);
         return TUTTI_ERR_ARGUMENT;
@@ -386,8 +396,10 @@ static int can_map(int gpu, int card)
 int tutti_host_import(int gpu, const struct tutti_export *what, int fd, void **base)
 {
     struct tutti_host_region region = {.gpu = -1};
+    uint64_t offset;
     int card, status = tutti_host_check_import(what, fd);
     memcpy(&card, what->token + CARD_AT, sizeof card);
+    memcpy(&offset, what->token + OFFSET_AT, sizeof offset);
     tutti_host_work_on(&gpu, "a peer's memory");
     region.gpu = gpu;
     if (status == TUTTI_OK && tutti_host_separate() && !can_map(gpu, card))
@@ -397,7 +409,7 @@ int tutti_host_import(int gpu, const struct tutti_export *what, int fd, void **b
     if (tutti_settings()->host_mapping_us > 0)
         usleep((useconds_t)tutti_settings()->host_mapping_us);
     if (status == TUTTI_OK)
-        status = tutti_host_region_map(fd, what->bytes, 0, &region);
+        status = tutti_host_region_map(fd, offset, what->bytes, 0, &region);
     if (status == TUTTI_OK) {
         tutti_host_import_add(gpu, what, region.base);
         *base = region.base;
@@ -423,17 +435,4 @@ int tutti_host_reach_memory(int gpu, const void *device)
         return TUTTI_OK;
     tutti_host_work_on(&gpu, "access to another GPU's memory");
     return tutti_host_enable(gpu, region.gpu) ? TUTTI_OK : TUTTI_ERR_UNAVAILABLE;
-}
-
-void tutti_host_regions_drop(int gpu)
-{
-    struct tutti_host_region region;
-    while (tutti_host_region_of(gpu, &region)) {
-        if (region.own == TUTTI_HOST_RANGE) {
-            tutti_host_range_close(gpu, region.base);
-        } else {
-            tutti_host_import_end(region.base);
-            tutti_host_region_unmap(region.base, region.own);
-        }
-    }
 }

@@ -5,6 +5,7 @@
 #include "device/host/asked.h"
 #include "device/host/gpus.h"
 #include "device/host/host.h"
+#include "device/host/imports.h"
 
 /* The calling thread's GPU, chosen as a real runtime does at the first call that needs one. */
 static int thread_is_tutti(void)
@@ -47,6 +48,20 @@ int tutti_host_program_copy(void *to, const void *from, size_t bytes)
     return tutti_host_copy_now(to, from, bytes);
 }
 
+/* Unmaps all memory of the GPU. */
+static void regions_drop(int gpu)
+{
+    struct tutti_host_region region;
+    while (tutti_host_region_of(gpu, &region)) {
+        if (region.own == TUTTI_HOST_RANGE) {
+            tutti_host_range_close(gpu, region.base);
+        } else {
+            tutti_host_import_end(region.base);
+            tutti_host_region_unmap(region.base, region.own);
+        }
+    }
+}
+
 int tutti_host_program_reset(void)
 {
     const int gpu = tutti_host_chosen();
@@ -54,6 +69,6 @@ int tutti_host_program_reset(void)
         return TUTTI_ERR_ARGUMENT;
     tutti_host_streams_drain(gpu);
     tutti_host_end_life(gpu);
-    tutti_host_regions_drop(gpu);
+    regions_drop(gpu);
     return TUTTI_OK;
 }
