@@ -195,9 +195,9 @@ enum { TUTTI_PACK_SHARE_LEAST = 8 /* 1 << 8 threads */, TUTTI_PACK_SHARE_MOST = 
     ((((what)&TUTTI_PACK_SHORT_COUNT) + TUTTI_PACK_SHARE_OF(what) - 1) >> TUTTI_PACK_SHARE_BITS(what))
 /* Blocks that copy, of so many that there are. */
 #define TUTTI_PACK_BLOCKS_OF(what, there) (TUTTI_PACK_SHARES_OF(what) < (there) ? TUTTI_PACK_SHARES_OF(what) : (there))
-/* The most blocks of a kernel that stays, and how many times TUTTI_PACK_SHORT_UNITS each of several copies at most: 8
+/* The most blocks of a kernel that stays, and how many times TUTTI_PACK_SHORT_UNITS each of several copies at most: 16
  * MiB in all. */
-enum { TUTTI_PACK_STAY_BLOCKS = 64, TUTTI_PACK_STAY_TIMES = 8 };
+enum { TUTTI_PACK_STAY_BLOCKS = 64, TUTTI_PACK_STAY_TIMES = 16 };
 
 /* In mapped host memory. Each word: the sequence of the mail, then 32 bits of struct tutti_pack_mailed, or of a short
  * mail. So no word of a mail is taken for one of another. */

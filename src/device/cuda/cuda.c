@@ -282,7 +282,7 @@ static const char cuda_rules[] =
     "partitioned_meet:"
     " 0-48k@kernel *@engine; "
     "message:"
-    " 0-20m@direct *@engines *@direct *@packed; "
+    " 0-16m@direct *@engines *@direct *@packed; "
     "message_kernel:"
     " *@4m; "
     "message_far:"

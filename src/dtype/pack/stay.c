@@ -10,11 +10,9 @@ enum {
     FEW = 4,            /* blocks of a kernel that stays for copies of up to 16 KiB, */
     SOME = 16,          /* of up to 128 KiB; for longer ones it has all it may */
     SOME_UNITS = 8192,
-    /* Of a copy. A kernel that is launched has more blocks: on two H200 8 MiB take 32.7 us by one, 16 MiB 55.3; by one
-     * that stays 32.1 and 57.8. */
+    /* Of a copy. Longer ones go by engines, in the same time. */
     LONGEST = TUTTI_PACK_STAY_BLOCKS * TUTTI_PACK_STAY_TIMES * TUTTI_PACK_SHORT_UNITS,
-    SMALLER = 6, /* times TUTTI_PACK_SHORT_UNITS of a block, up to which its shares are smaller ones */
-    LATELY = 16  /* launches for which a kernel has as many blocks as an earlier launch wanted */
+    LATELY = 16 /* launches for which a kernel has as many blocks as an earlier launch wanted */
 };
 
 int tutti_stay_is_there(const struct tutti_stay *stay)
@@ -67,15 +65,13 @@ static unsigned stay_needs(const struct tutti_pack_part *part, unsigned most)
     return most > 1 && shares > most && shares <= most * TUTTI_PACK_STAY_TIMES ? most : shares;
 }
 
-/* The least shares of which each of `blocks` blocks has one; as powers of two beside the least of all. Of long copies a
- * block has several: with larger shares more is under way at once, with smaller ones blocks end together. */
+/* The least shares of which each of `blocks` blocks has one, as powers of two beside the least of all. Of long copies a
+ * block has several of the largest size, which are all under way at once. */
 static uint32_t stay_share(const struct tutti_pack_part *part, uint32_t blocks)
 {
     const uint32_t most = stay_wants(part) == 1 ? 1 : blocks;
-    const uint32_t largest = (part->units - 1) / TUTTI_PACK_SHORT_UNITS >= most * SMALLER ? TUTTI_PACK_SHARE_MOST
-                                                                                          : TUTTI_PACK_SHARE_MOST - 1;
     uint32_t share = 0;
-    while (share < largest && (part->units - 1) >> (TUTTI_PACK_SHARE_LEAST + share) >= most)
+    while (share < TUTTI_PACK_SHARE_MOST && (part->units - 1) >> (TUTTI_PACK_SHARE_LEAST + share) >= most)
         share++;
     return share;
 }
@@ -220,14 +216,21 @@ int tutti_stay_launch(struct tutti_stay *stay, const struct tutti_device *device
 int tutti_stay_ahead(struct tutti_stay *stay, const struct tutti_device *device, struct tutti_stream *stream,
                      const struct tutti_pack_launch *launch, uint64_t linger_ns, unsigned most)
 {
+    /* A short mail of no words. */
     static const struct tutti_pack_mailed nothing = {.word = {[TUTTI_PACK_SHORT_WHAT] = TUTTI_PACK_SHORT_MARK}};
-    struct tutti_pack_part part;
-    uint64_t bytes;
-    const unsigned blocks = tutti_stay_blocks(launch, most, &bytes);
-    if (stay->off || !device->launch.stay_pack || blocks == 0 || blocks > most)
+    unsigned wants = TUTTI_PACK_STAY_BLOCKS;
+    if (stay->off || !device->launch.stay_pack)
         return TUTTI_ERR_UNAVAILABLE;
-    const struct tutti_pack_part *const run = only_run((const void *)launch->args, &part);
-    const unsigned size = stay_size(stay, run ? stay_wants(run) : 1);
+    if (launch) {
+        struct tutti_pack_part part;
+        uint64_t bytes;
+        const unsigned blocks = tutti_stay_blocks(launch, most, &bytes);
+        if (blocks == 0 || blocks > most)
+            return TUTTI_ERR_UNAVAILABLE;
+        wants = only_run((const void *)launch->args, &part) ? stay_wants(&part) : 1;
+    }
+    const unsigned size = stay_size(stay, wants);
+    tutti_stay_leave(stay);
     const int status = stay_begin(stay, device, stream, &nothing, NULL, linger_ns, size < most ? size : most);
     stay->off = status == TUTTI_ERR_UNAVAILABLE;
     return status;

@@ -1,5 +1,5 @@
 /* Packing launches by a kernel that stays on the GPU for a while (TUTTI_LINGER_US): it takes the next ones out of
- * pinned memory, without a launch. One block does small ones; copies of up to 8 MiB take several. One at a time, of
+ * pinned memory, without a launch. One block does small ones; copies of up to 16 MiB take several. One at a time, of
  * one stream. Private to src/dtype/. */
 #ifndef TUTTI_DTYPE_PACK_STAY_H
 #define TUTTI_DTYPE_PACK_STAY_H
@@ -34,8 +34,9 @@ unsigned tutti_stay_blocks(const struct tutti_pack_launch *launch, unsigned most
  * does not go this way, and nothing was done. *launched: 1 if a kernel was launched for it. */
 int tutti_stay_launch(struct tutti_stay *stay, const struct tutti_device *device, struct tutti_stream *stream,
                       const struct tutti_pack_launch *launch, uint64_t linger_ns, unsigned most, int *launched);
-/* Behind a launch that is under way, for a next one like it: a kernel that begins with no work of its own and waits for
- * a mail. The host launches it while it would wait for the first launch. No kernel that stays is there. A status. */
+/* Launches a kernel that begins with no work of its own and waits for a mail, in place of one that is there: for
+ * launches like `launch`, behind which the host would wait, or of any size (NULL). A failure is that of the next launch
+ * too. A status. */
 int tutti_stay_ahead(struct tutti_stay *stay, const struct tutti_device *device, struct tutti_stream *stream,
                      const struct tutti_pack_launch *launch, uint64_t linger_ns, unsigned most);
 /* Launches afresh what was mailed to a kernel that had left. To be called while the notice of a launch is not there,
