@@ -1,7 +1,9 @@
-/* Protocol `both`: as `engines`, while a kernel fetches the first bytes of the messages. A copy engine begins some
- * microseconds after the call, a kernel that stays much sooner (two H200: 8 and 3 us), and the two share the link after
- * that. So the kernel has the bytes that it moves until the engines begin; rules of the section `message_kernel` say
- * how many. Messages of a rank to itself go as by `direct`: there is no link to be kept busy. */
+/* Protocol `both`: as `engines`, while a kernel that stays fetches the first bytes of the message. A copy engine begins
+ * some microseconds after the call, such a kernel much sooner (two H200: 8 and 3 us), and the two share the link after
+ * that. So the kernel has about the bytes that it moves until the engine begins; rules of the section `message_kernel`
+ * say how many. The launch of a kernel takes the host as long as the engine takes to begin. So a message for which none
+ * is there goes to the engine alone, and the kernel for the next one is launched while the engine copies. Several
+ * messages at once keep the link busy by engines. Messages of a rank to itself go as by `direct`. */
 #include <limits.h>
 #include <string.h>
 
@@ -96,37 +98,30 @@ static int both_await(struct both *both)
         both->copies_ended = tutti_pack_copies_leave(&both->copies, status);
     if (!both->kernel_ended)
         both->kernel_ended = tutti_pack_end(&both->kernel);
+    tutti_pack_over(&both->kernel);
     return both->copies_ended < 0 ? both->copies_ended : both->kernel_ended < 0 ? both->kernel_ended : TUTTI_OK;
 }
 
 int tutti_both_run(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make, unsigned how)
 {
-    struct tutti_pack_job first[TUTTI_BATCH], rest[TUTTI_BATCH];
-    struct both both = {.kernel_ended = 0};
-    uint64_t bytes = 0;
-    for (unsigned i = 0; i < n; i++)
-        bytes += jobs[i].bytes;
-    uint64_t left = kernel_bytes(bytes);
-    if (left >= bytes)
-        return TUTTI_ERR_UNAVAILABLE;
-    unsigned firsts = 0, rests = 0;
-    for (unsigned i = 0; i < n; i++) {
-        const uint64_t some = left < jobs[i].bytes ? left / CUT * CUT : jobs[i].bytes;
-        rest[rests] = jobs[i];
-        cut_job(&rest[rests], &first[firsts], some);
-        left = left < jobs[i].bytes ? 0 : left - some;
-        firsts += some > 0;
-        rests += rest[rests].bytes > 0;
-    }
-    if (firsts == 0)
+    struct tutti_pack_job first, rest = jobs[0];
+    const uint64_t bytes = jobs[0].bytes, some = kernel_bytes(bytes) / CUT * CUT;
+    if (n > 1 || !(how & TUTTI_PACK_ALONE) || some == 0)
         return tutti_pack_copies(gpu, jobs, n, may_make);
-    int status = tutti_pack_begin(gpu, first, firsts, how, &both.kernel);
+    if (some >= bytes)
+        return TUTTI_ERR_UNAVAILABLE;
+    cut_job(&rest, &first, some);
+    struct both both = {.kernel_ended = 0};
+    const unsigned beside = (unsigned)(rest.bytes >> 10) << TUTTI_PACK_BESIDE_SHIFT;
+    int status = tutti_pack_begin(gpu, &first, 1, how | TUTTI_PACK_BESIDE | beside, &both.kernel);
     if (status != TUTTI_OK)
         return status == TUTTI_ERR_UNAVAILABLE ? tutti_pack_copies(gpu, jobs, n, may_make) : status;
-    status = tutti_pack_copies_begin(gpu, rest, rests, may_make, &both.copies);
+    const struct tutti_pack_job *const others = both.kernel.left ? jobs : &rest;
+    status = tutti_pack_copies_begin(gpu, others, 1, may_make, &both.copies);
     if (status == TUTTI_ERR_UNAVAILABLE) {
-        status = tutti_pack_reached(gpu, rest, rests, how & ~(unsigned)TUTTI_PACK_ALONE);
+        status = tutti_pack_reached(gpu, others, 1, how & ~(unsigned)TUTTI_PACK_ALONE);
         both.copies_ended = status == TUTTI_OK ? 1 : status;
     }
+    tutti_pack_stay_for_next(&both.kernel);
     return both_await(&both);
 }

@@ -87,9 +87,10 @@ static int fetch_jobs(const struct tutti_p2p_fetch *first, const struct tutti_pa
 {
     int status = TUTTI_ERR_UNAVAILABLE;
     const int may_make = tutti_deferred_free_may_load(first->worker->node);
-    if (first->engines == TUTTI_ENGINES_REST && !first->recv->engines)
+    const int both = first->engines == TUTTI_ENGINES_REST && !first->recv->engines;
+    if (both && !instead)
         status = tutti_both_run(first->gpu, jobs, n, may_make, how);
-    else if (first->engines || first->recv->engines)
+    else if (!both && (first->engines || first->recv->engines))
         status = tutti_pack_copies(first->gpu, jobs, n, may_make);
     else if (instead)
         status = tutti_engines_meanwhile(first->worker, first->gpu, jobs, n, instead == 1);

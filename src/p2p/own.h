@@ -84,8 +84,8 @@ struct tutti_p2p_fetch {
 
 /* engines.c. What the sender asks for, if both sides are one run of bytes on the GPU. */
 enum tutti_engines tutti_engines_take(const struct tutti_p2p_fetch *fetch);
-/* both.c. The first bytes of the jobs as by tutti_pack_reached(), `how` is its; at the same time the rest as by
- * tutti_pack_copies(). TUTTI_ERR_UNAVAILABLE, and nothing was done: a kernel is to do all. */
+/* both.c. As tutti_pack_copies(); of one job, the first bytes by a kernel that stays, if it is there (`how` is that of
+ * tutti_pack_reached()). TUTTI_ERR_UNAVAILABLE, and nothing was done: a kernel is to do all. */
 int tutti_both_run(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make, unsigned how);
 /* meanwhile.c. As tutti_pack_copies(), for a caller that has found the kernels of the GPU not loaded
  * (tutti_endpoint_lacks_kernels()), of jobs within its memory; own: all are messages of this rank to itself.

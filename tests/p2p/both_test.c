@@ -1,6 +1,7 @@
-/* What a kernel and copy engines fetch at the same time: every byte of random jobs once, the first ones by the kernel,
- * as many as the rules say; either may end first, fail, or not be there. With launches and copies of its own in front
- * of the core's. both_test [seed] */
+/* What a kernel and copy engines fetch at the same time: every byte of random jobs once. A kernel that stays fetches
+ * the first bytes of one job that a call waits for alone, as many as the rules say, or the copy engines fetch all;
+ * either may end first, fail, or not be there. With launches and copies of its own in front of the core's. both_test
+ * [seed] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@ static unsigned char by[ALL]; /* what has fetched each byte */
 enum { NONE, KERNEL, COPIES, TWICE };
 static int kernel_status, copies_status, kernel_end, copies_end; /* of the starts and of the ends */
 static int kernel_open, copies_open, kernel_left, copies_left;
+static int is_there, begun, nexts, overs; /* a kernel takes the launch; launches, and calls for each */
 
 static unsigned drawn(unsigned n)
 {
@@ -40,14 +42,31 @@ int tutti_pack_begin(int gpu, const struct tutti_pack_job *jobs, unsigned n, uns
                      struct tutti_pack_flight *out)
 {
     (void)gpu;
-    CHECK(how == TUTTI_PACK_ALONE, "the kernel is launched in another way");
+    CHECK((how & 0xff) == (TUTTI_PACK_ALONE | TUTTI_PACK_BESIDE), "the kernel is launched in another way");
     if (kernel_status != TUTTI_OK)
         return kernel_status;
-    mark(jobs, n, KERNEL);
+    begun++;
     memset(out, 0, sizeof *out);
+    out->left = !is_there;
+    if (is_there)
+        mark(jobs, n, KERNEL);
     kernel_open = 1;
-    kernel_left = (int)drawn(4);
+    kernel_left = is_there ? (int)drawn(4) : 0;
     return TUTTI_OK;
+}
+
+void tutti_pack_stay_for_next(struct tutti_pack_flight *flight)
+{
+    CHECK(begun && flight->left == !is_there, "a kernel is launched for the next call before this one has begun");
+    CHECK(copies_status != TUTTI_OK || copies_open, "the launch for the next call is in the way of this one");
+    nexts++;
+}
+
+void tutti_pack_over(struct tutti_pack_flight *flight)
+{
+    (void)flight;
+    CHECK(!kernel_open && !copies_open, "the time until the next call begins too early");
+    overs++;
 }
 
 int tutti_pack_poll(struct tutti_pack_flight *flight)
@@ -57,7 +76,7 @@ int tutti_pack_poll(struct tutti_pack_flight *flight)
     if (kernel_left-- > 0)
         return 0;
     kernel_open = 0;
-    return kernel_end == TUTTI_OK ? 1 : kernel_end;
+    return kernel_end == TUTTI_OK || !is_there ? 1 : kernel_end;
 }
 
 int tutti_pack_reached(int gpu, const struct tutti_pack_job *jobs, unsigned n, unsigned how)
@@ -103,18 +122,22 @@ int tutti_pack_copies_poll(struct tutti_copy_flight *flight)
 static void once(unsigned share)
 {
     struct tutti_pack_job jobs[JOBS];
-    const unsigned n = 1 + drawn(JOBS);
+    const unsigned n = drawn(4) ? 1 : 1 + drawn(JOBS), how = drawn(8) ? TUTTI_PACK_ALONE : 0;
     uint64_t bytes = 0, kernels = 0, moved = 0;
     memset(by, NONE, sizeof by);
+    begun = nexts = overs = 0;
     for (unsigned i = 0; i < n; i++) {
-        const uint64_t first = drawn(2) ? drawn(1000) : 0, length = 1 + drawn(drawn(3) ? MOST - 1000 : 3 * CUT);
+        const uint64_t first = drawn(2) ? drawn(1000) : 0, whole = (uint64_t)CUT * (1 + drawn(5));
+        const uint64_t length = drawn(8) ? 1 + drawn(drawn(3) ? MOST - 1000 : 3 * CUT) : whole;
         jobs[i] = (struct tutti_pack_job){.packed = by + (size_t)i * MOST + first, .first = first, .bytes = length};
         bytes += length;
     }
     const uint64_t asked = share ? (uint64_t)share * 1024 : bytes / 2;
-    const int status = tutti_both_run(0, jobs, n, 1, TUTTI_PACK_ALONE);
+    const int alone = n == 1 && how && asked >= CUT;
+    const int status = tutti_both_run(0, jobs, n, 1, how);
     CHECK(!kernel_open && !copies_open, "it ends before what it has started");
-    int first = 1, late = 0; /* jobs are fetched in their order */
+    CHECK(nexts == begun && overs == begun, "%d launches, %d for the next call, %d ended", begun, nexts, overs);
+    int first = 1, late = 0;
     for (unsigned i = 0; i < n; i++) {
         const unsigned char *const at = jobs[i].packed;
         for (uint64_t b = 0; b < jobs[i].bytes; b++) {
@@ -125,23 +148,23 @@ static void once(unsigned share)
         }
     }
     CHECK(!late, "the kernel does not fetch the first bytes");
-    if (asked >= bytes) {
+    if (alone && asked / CUT * CUT >= bytes) {
         CHECK(status == TUTTI_ERR_UNAVAILABLE && moved == 0, "few bytes are a kernel's alone: status %d", status);
         return;
     }
-    const int has_kernel = kernel_status == TUTTI_OK && kernels > 0;
-    const int fine = copies_end == TUTTI_OK && (!has_kernel || kernel_end == TUTTI_OK);
-    if (kernel_status == TUTTI_ERR_DEVICE && (asked >= CUT || jobs[0].bytes <= asked)) {
+    if (alone && kernel_status == TUTTI_ERR_DEVICE) {
         CHECK(status == TUTTI_ERR_DEVICE && moved == 0, "a kernel that fails: status %d", status);
         return;
     }
-    if (!has_kernel && copies_status == TUTTI_ERR_UNAVAILABLE) {
-        CHECK(status == TUTTI_ERR_UNAVAILABLE && moved == 0, "there is neither: status %d", status);
+    const int asks = alone && kernel_status == TUTTI_OK, has_kernel = asks && is_there;
+    if (!asks && copies_status != TUTTI_OK) {
+        CHECK(status == copies_status && moved == 0, "there are no copies: status %d", status);
         return;
     }
+    const int fine = copies_end == TUTTI_OK && (!has_kernel || kernel_end == TUTTI_OK);
     CHECK(status == (fine ? TUTTI_OK : copies_end != TUTTI_OK ? copies_end : kernel_end), "status %d", status);
     CHECK(moved == bytes, "%llu of %llu bytes", (unsigned long long)moved, (unsigned long long)bytes);
-    CHECK(kernels <= asked && (!has_kernel || kernels + CUT > asked), "the kernel fetches %llu bytes, not %llu",
+    CHECK(kernels == (has_kernel ? asked / CUT * CUT : 0), "the kernel fetches %llu bytes, not %llu",
           (unsigned long long)kernels, (unsigned long long)asked);
 }
 
@@ -159,6 +182,7 @@ int main(int argc, char **argv)
         for (int i = 0; i < ROUNDS; i++) {
             kernel_status = starts[drawn(5)];
             copies_status = starts[drawn(4)];
+            is_there = (int)drawn(2);
             kernel_end = drawn(6) ? TUTTI_OK : TUTTI_ERR_DEVICE;
             copies_end = drawn(6) ? TUTTI_OK : TUTTI_ERR_PEER;
             once(shares[s]);

@@ -152,7 +152,7 @@ static uint64_t channel_forecast(struct tutti_pack_channel *channel, int fits, u
 }
 
 /* Where the library decides which kernels stay: returns for how long a kernel that is launched behind this launch is to
- * wait for the next one; 0: none is launched. */
+ * wait for the next one; 0: none is launched. Engines that copy beside it end later than it does. */
 static uint64_t channel_decide(struct tutti_pack_channel *channel, const struct tutti_device *device,
                                const struct tutti_pack_launch *launch)
 {
@@ -161,23 +161,32 @@ static uint64_t channel_decide(struct tutti_pack_channel *channel, const struct 
         return 0;
     const unsigned blocks = channel->fetches ? tutti_stay_blocks(launch, channel->most, &bytes) : 0;
     const int fits = blocks > 0 && blocks <= channel->most;
-    return channel_forecast(channel, fits, bytes, device->launch.stay_ns());
+    const uint64_t beside = (uint64_t)channel->beside << 10;
+    const uint64_t stay_ns = channel_forecast(channel, fits, bytes + beside, device->launch.stay_ns());
+    return stay_ns ? stay_ns + beside / COPIED_BYTES : 0;
 }
 
 int tutti_pack_channel_launch(struct tutti_pack_channel *channel, const struct tutti_device *device,
                               const struct tutti_pack_launch *launch, int *launched)
 {
-    const uint64_t ahead_ns = channel_decide(channel, device, launch);
-    int status =
-        tutti_stay_launch(&channel->stay, device, channel->stream, launch, channel->linger_ns, channel->most, launched);
-    if (status != TUTTI_ERR_UNAVAILABLE)
+    channel->ahead_ns = channel_decide(channel, device, launch);
+    int status = tutti_stay_launch(&channel->stay, device, channel->stream, launch,
+                                   channel->beside ? 0 : channel->linger_ns, channel->most, launched);
+    if (status != TUTTI_ERR_UNAVAILABLE || channel->beside)
         return status;
     *launched = 1;
     tutti_stay_leave(&channel->stay);
     status = tutti_kept_packs_launch(&channel->kept, device, channel->stream, launch);
-    if (status == TUTTI_OK && ahead_ns > 0) /* it only saves time */
-        (void)tutti_stay_ahead(&channel->stay, device, channel->stream, launch, ahead_ns, channel->most);
+    if (status == TUTTI_OK && channel->ahead_ns > 0) /* it only saves time */
+        (void)tutti_stay_ahead(&channel->stay, device, channel->stream, launch, channel->ahead_ns, channel->most);
     return status;
+}
+
+void tutti_pack_stay_for_next(struct tutti_pack_flight *flight)
+{
+    struct tutti_pack_channel *const channel = flight->channel;
+    if (channel && flight->left && channel->ahead_ns > 0)
+        (void)tutti_stay_ahead(&channel->stay, flight->device, channel->stream, NULL, channel->ahead_ns, channel->most);
 }
 
 /* ---- the two launches of a call ---- */
@@ -197,6 +206,7 @@ void tutti_pack_channel_stays(struct tutti_pack_channel *channel, const struct t
     const int is_pair = (how & (TUTTI_PACK_FIRST | TUTTI_PACK_SECOND)) != 0;
     const int fetch = how & TUTTI_PACK_KEEP && how & TUTTI_PACK_ALONE && !is_pair && !tutti_gpu_is_shared(channel->gpu);
     channel->linger_ns = asked;
+    channel->beside = how & TUTTI_PACK_BESIDE ? (how >> TUTTI_PACK_BESIDE_SHIFT) + 1 : 0;
     channel->fetches = fetch && tutti_settings()->linger_us < 0 && device->launch.stay_ns;
     channel->most = fetch && channel->blocks > 1 ? channel->blocks : 1;
     channel->stay.serves = channel->fetches;

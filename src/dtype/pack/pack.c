@@ -341,8 +341,11 @@ static int launch_jobs(const struct tutti_device *device, int gpu, const struct 
     status = add_jobs(parts, gpu, jobs, n, seen);
     const int some = parts->n > 0;
     status = tutti_parts_end(parts, status, &launches);
-    *out = (struct tutti_pack_flight){.device = device, .how = how};
-    if (status == TUTTI_OK && some) {
+    const int left = status == TUTTI_ERR_UNAVAILABLE && launches == 1 && how & TUTTI_PACK_BESIDE;
+    *out = (struct tutti_pack_flight){.device = device, .how = how, .left = left};
+    if (left)
+        tutti_pack_channel_skip(channel);
+    if ((status == TUTTI_OK && some) || left) {
         out->channel = channel;
         out->mailed = channel->stay.mailed;
         return TUTTI_OK;
@@ -353,9 +356,10 @@ static int launch_jobs(const struct tutti_device *device, int gpu, const struct 
     return status;
 }
 
-/* The launch has ended. */
-static void launch_over(struct tutti_pack_flight *flight)
+void tutti_pack_over(struct tutti_pack_flight *flight)
 {
+    if (!flight->channel)
+        return;
     tutti_pack_channel_stayed(flight->channel, flight->how, flight->mailed);
     if (flight->how & TUTTI_PACK_KEEP && !flight->channel->stay.may_be_there)
         tutti_kept_packs_fill(flight->channel->kept, flight->device, flight->channel->stream);
@@ -368,8 +372,8 @@ int tutti_pack_poll(struct tutti_pack_flight *flight)
     if (!flight->channel)
         return 1;
     const int ended = tutti_pack_channel_poll(flight);
-    if (ended != 0)
-        launch_over(flight);
+    if (ended != 0 && !(flight->how & TUTTI_PACK_BESIDE))
+        tutti_pack_over(flight);
     return ended;
 }
 
@@ -378,7 +382,7 @@ int tutti_pack_end(struct tutti_pack_flight *flight)
     if (!flight->channel)
         return TUTTI_OK;
     const int status = tutti_pack_channel_wait(flight);
-    launch_over(flight);
+    tutti_pack_over(flight);
     return status;
 }
 

@@ -90,7 +90,8 @@ static int parts_launch(struct tutti_parts *parts, int last)
     const int status = last && parts->channel && parts->launches == 1
                            ? tutti_pack_channel_launch(parts->channel, parts->device, &what, &launched)
                            : parts->device->launch.pack(parts->stream, &what);
-    tutti_count("packing kernels", launched ? TUTTI_OUTCOME_LAUNCHED : TUTTI_OUTCOME_SERVED, NULL);
+    if (status != TUTTI_ERR_UNAVAILABLE)
+        tutti_count("packing kernels", launched ? TUTTI_OUTCOME_LAUNCHED : TUTTI_OUTCOME_SERVED, NULL);
     tutti_trace(TUTTI_TRACE_LAUNCHED, 0);
     return status;
 }
