@@ -234,10 +234,24 @@ static int mover_call(struct tutti_mover *x, const char **how)
     return x->team->size == 1 ? tutti_move_alone(x->team, &call, how) : tutti_move_run(x->team, &call, how);
 }
 
+/* 1: the call is done, or has failed with *code, which is not raised yet. */
+static int mover_made(struct tutti_mover *x, int *code)
+{
+    const char *how = NULL;
+    const int status = mover_call(x, &how);
+    tutti_mover_close(x);
+    *code = tutti_mover_code(x, status);
+    if (*code != MPI_SUCCESS)
+        tutti_count(x->call->name, TUTTI_OUTCOME_FAILED,
+                    status != TUTTI_OK ? tutti_status_text(status) : "the data received were not expected");
+    else if (how)
+        tutti_mover_count(x, how);
+    return *code != MPI_SUCCESS || how;
+}
+
 int tutti_mover_run(const struct tutti_collective_args *call, int on_host, int *code)
 {
     struct tutti_mover x;
-    const char *how = NULL;
     *code = MPI_SUCCESS;
     if (tutti_inside || !tutti_endpoint_everywhere) {
         tutti_why_set(tutti_endpoint ? TUTTI_REASON_APART : tutti_endpoints_why(tutti_handles.no_comm, -1));
@@ -247,18 +261,21 @@ int tutti_mover_run(const struct tutti_collective_args *call, int on_host, int *
     if (!x.team)
         return 0;
     x.on_host = on_host;
-    int status = mover_call(&x, &how);
-    tutti_mover_close(&x);
-    *code = tutti_mover_code(&x, status);
-    if (*code != MPI_SUCCESS) {
-        tutti_count(call->name, TUTTI_OUTCOME_FAILED,
-                    status != TUTTI_OK ? tutti_status_text(status) : "the data received were not expected");
+    const int made = mover_made(&x, code);
+    if (*code != MPI_SUCCESS)
         tutti_fail_comm(call->comm, *code);
-        return 1;
-    }
-    if (how)
-        tutti_mover_count(&x, how);
-    return how != NULL;
+    return made;
+}
+
+int tutti_mover_run_alone(const struct tutti_collective_args *call, const struct tutti_comm *state, int *code)
+{
+    struct tutti_mover x;
+    struct tutti_team *const team = state->team;
+    *code = MPI_SUCCESS;
+    if (!team || team->size != 1 || !team->whole)
+        return 0;
+    tutti_mover_begin(&x, call, team, 1);
+    return mover_made(&x, code);
 }
 
 int tutti_mover_agree(const struct tutti_collective_args *args, uint32_t *able)

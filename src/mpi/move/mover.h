@@ -39,6 +39,9 @@ int tutti_mover_on_host(const struct tutti_collective_args *call);
 /* 1: the call is done, and *code is its result. 0: the MPI must make it. Collective over the communicator at its
  * first call. on_host: the answer of tutti_mover_on_host(). */
 int tutti_mover_run(const struct tutti_collective_args *call, int on_host, int *code);
+/* Local. The same for a nonblocking call on a communicator of one rank, which is done before it returns. The caller
+ * raises the error in *code. 0, with the reason: also if the communicator has more ranks. */
+int tutti_mover_run_alone(const struct tutti_collective_args *call, const struct tutti_comm *state, int *code);
 /* Agrees with all ranks whether Tutti or the MPI makes a persistent call, which is collective too: *able is not 0 if
  * all ranks of the communicator can take part in its moves, with these buffers; otherwise the reason is set. A status.
  */

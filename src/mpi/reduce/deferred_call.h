@@ -32,6 +32,7 @@ struct tutti_deferred_call {
     /* For a call that the communicator's worker may make (moves.c); work NULL: the MPI makes it. */
     const struct tutti_open_call_work *work;
     struct tutti_mover_job *job;     /* NULL: not described yet */
+    int made, code;                  /* made: 1: the call is done, or has failed with `code` */
     int counted;                     /* 1: all ranks count it: it may go over several nodes */
     struct tutti_nodes_job *nodes;   /* NULL: its turn comes later */
     enum tutti_reason reason;        /* why the MPI makes it */

@@ -66,6 +66,10 @@ static enum tutti_open_call_phase moves_read(struct tutti_open_call *open, int *
         later->job = NULL;
     }
     *status = TUTTI_OK;
+    if (later->made) {
+        open->code = later->code;
+        return TUTTI_OPEN_DONE;
+    }
     if (later->counted && tutti_over_nodes_moves(open->state))
         return TUTTI_OPEN_NODES;
     if (!team) {
@@ -210,6 +214,28 @@ static int moves_put(const struct tutti_collective_args *args, struct tutti_move
     return tutti_collective_nonblocking(args, request);
 }
 
+/* No rank is waited for, so the call is made at once: on a communicator of one rank, if no call of it is open. Such
+ * calls get a request that is complete. */
+static int moves_without_team(const struct tutti_collective_args *args, const struct tutti_comm *state,
+                              MPI_Request *request)
+{
+    struct tutti_open_call *open = NULL;
+    int code;
+    if (!tutti_mover_run_alone(args, state, &code))
+        return tutti_collective_nonblocking(args, request);
+    struct tutti_deferred_call *later = moves_later(args);
+    if (!later || !(open = tutti_deferred_call_open(later, args->comm, 0))) {
+        if (later)
+            moves_end(later);
+        return moves_no_memory(args);
+    }
+    later->made = 1;
+    later->code = code;
+    *request = open->request;
+    tutti_open_call_start(open);
+    return MPI_SUCCESS;
+}
+
 static int moves_nonblocking(const struct tutti_collective_args *args, MPI_Request *request)
 {
     struct tutti_comm *state;
@@ -226,7 +252,7 @@ static int moves_nonblocking(const struct tutti_collective_args *args, MPI_Reque
     if (!moves_is_first(state, &team))
         return moves_put(args, NULL, request);
     if (!team)
-        return tutti_collective_nonblocking(args, request);
+        return moves_without_team(args, state, request);
     struct tutti_mover_job *job = tutti_mover_job_open(args, team);
     if (job && (tutti_mover_job_repeats(job, state) || tutti_mover_job_able(job)))
         return moves_put(args, job, request);

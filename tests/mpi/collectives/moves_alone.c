@@ -1,10 +1,13 @@
 /* Collectives that move data on communicators of one rank, in device memory: MPI_COMM_SELF, a communicator that is
- * split off, and a periodic grid whose neighbours are all the rank itself. Random counts, places, types with gaps on
- * both sides, and MPI_IN_PLACE. MPI_Pack and MPI_Unpack on host memory are the model; of the grid, whose order of
- * blocks is the MPI's own, the same call on host memory is. No call is staged. A call whose sides differ in length
- * gives the MPI's error. Needs TUTTI_STATS=1. moves_alone        the above moves_alone first  the same, where calls are
- * staged until that has cost as much as the first copied one moves_alone large  few large calls cost that much
+ * split off, and a periodic grid whose neighbours are all the rank itself. Blocking and nonblocking, random counts,
+ * places, types with gaps on both sides, and MPI_IN_PLACE. MPI_Pack and MPI_Unpack on host memory are the model; of the
+ * grid, whose order of blocks is the MPI's own, the same call on host memory is. No call is staged. A call whose sides
+ * differ in length gives the MPI's error. Needs TUTTI_STATS=1.
+ *   moves_alone        the above
+ *   moves_alone first  the same, where calls are staged until that has cost as much as the first copied one
+ *   moves_alone large  few large calls cost that much
  *   moves_alone rules  rules that leave all calls to the MPI: none is copied by the library */
+#include <stdio.h>
 #include <string.h>
 
 #include "kit.h"
@@ -12,8 +15,17 @@
 
 enum { ROUNDS = 400, ROOM = 96 * 1024, FEW = 4 };
 enum call { KIT_MOVERS(KIT_NUMBER) NEIGHBOR_ALLGATHER, NEIGHBOR_ALLTOALL, NEIGHBOR_ALLTOALLV, CALLS };
-static const char *const names[CALLS] = {KIT_MOVERS(KIT_MPI_NAME) "MPI_Neighbor_allgather", "MPI_Neighbor_alltoall",
-                                         "MPI_Neighbor_alltoallv"};
+static const char *const blocking[CALLS] = {KIT_MOVERS(KIT_MPI_NAME) "MPI_Neighbor_allgather", "MPI_Neighbor_alltoall",
+                                            "MPI_Neighbor_alltoallv"};
+
+static const char *named(int call, int later)
+{
+    static char name[64];
+    if (!later)
+        return blocking[call];
+    snprintf(name, sizeof name, "MPI_I%c%s", blocking[call][4] - 'A' + 'a', blocking[call] + 5);
+    return name;
+}
 
 /* What is sent, or received: `count` elements of 6 ints each, in a layout of its own. */
 struct side {
@@ -23,7 +35,7 @@ struct side {
 
 struct drawn {
     enum call call;
-    int in_place;
+    int in_place, nonblocking;
     struct side in, out;
     MPI_Comm comm;
 };
@@ -68,14 +80,20 @@ static struct drawn draw(uint64_t *state)
     d.out = side_draw(state, count);
     d.in_place = d.call != BCAST && d.call < NEIGHBOR_ALLGATHER && draw_next(state) % 4 == 0;
     d.comm = d.call >= NEIGHBOR_ALLGATHER ? grid : draw_next(state) % 2 ? split : MPI_COMM_SELF;
+    d.nonblocking = draw_next(state) % 2 != 0;
     return d;
 }
 
-static int run(const struct drawn *d, void *from, void *to)
+#define EITHER(call, nonblocking, ...) (request ? MPI_##nonblocking(__VA_ARGS__, request) : MPI_##call(__VA_ARGS__))
+
+/* The blocking call, or with a request the nonblocking one. */
+static int start(const struct drawn *d, void *from, void *to, MPI_Request *request)
 {
     const struct side *i = &d->in, *o = &d->out;
-    int sends[FEW], receives[FEW], send_at[FEW], receive_at[FEW], zero = 0;
-    MPI_Datatype in_type = i->type, out_type = o->type;
+    static int sends[FEW], receives[FEW], send_at[FEW], receive_at[FEW], zero; /* an open call may read them */
+    static MPI_Datatype in_type, out_type;
+    in_type = i->type;
+    out_type = o->type;
     for (int k = 0; k < FEW; k++) {
         sends[k] = receives[k] = i->count;
         send_at[k] = i->place + k * i->count;
@@ -85,32 +103,47 @@ static int run(const struct drawn *d, void *from, void *to)
     void *out = d->in_place && (d->call == SCATTER || d->call == SCATTERV) ? MPI_IN_PLACE : to;
     switch (d->call) {
     case BCAST:
-        return MPI_Bcast(from, i->count, in_type, 0, d->comm);
+        return EITHER(Bcast, Ibcast, from, i->count, in_type, 0, d->comm);
     case GATHER:
-        return MPI_Gather(in, i->count, in_type, out, o->count, out_type, 0, d->comm);
+        return EITHER(Gather, Igather, in, i->count, in_type, out, o->count, out_type, 0, d->comm);
     case GATHERV:
-        return MPI_Gatherv(in, i->count, in_type, out, receives, receive_at, out_type, 0, d->comm);
+        return EITHER(Gatherv, Igatherv, in, i->count, in_type, out, receives, receive_at, out_type, 0, d->comm);
     case SCATTER:
-        return MPI_Scatter(in, i->count, in_type, out, o->count, out_type, 0, d->comm);
+        return EITHER(Scatter, Iscatter, in, i->count, in_type, out, o->count, out_type, 0, d->comm);
     case SCATTERV:
-        return MPI_Scatterv(in, sends, send_at, in_type, out, o->count, out_type, 0, d->comm);
+        return EITHER(Scatterv, Iscatterv, in, sends, send_at, in_type, out, o->count, out_type, 0, d->comm);
     case ALLGATHER:
-        return MPI_Allgather(in, i->count, in_type, out, o->count, out_type, d->comm);
+        return EITHER(Allgather, Iallgather, in, i->count, in_type, out, o->count, out_type, d->comm);
     case ALLGATHERV:
-        return MPI_Allgatherv(in, i->count, in_type, out, receives, receive_at, out_type, d->comm);
+        return EITHER(Allgatherv, Iallgatherv, in, i->count, in_type, out, receives, receive_at, out_type, d->comm);
     case ALLTOALL:
-        return MPI_Alltoall(in, i->count, in_type, out, o->count, out_type, d->comm);
+        return EITHER(Alltoall, Ialltoall, in, i->count, in_type, out, o->count, out_type, d->comm);
     case ALLTOALLV:
-        return MPI_Alltoallv(in, sends, send_at, in_type, out, receives, receive_at, out_type, d->comm);
+        return EITHER(Alltoallv, Ialltoallv, in, sends, send_at, in_type, out, receives, receive_at, out_type, d->comm);
     case ALLTOALLW:
-        return MPI_Alltoallw(in, sends, &zero, &in_type, out, receives, &zero, &out_type, d->comm);
+        return EITHER(Alltoallw, Ialltoallw, in, sends, &zero, &in_type, out, receives, &zero, &out_type, d->comm);
     case NEIGHBOR_ALLGATHER:
-        return MPI_Neighbor_allgather(in, i->count, in_type, out, o->count, out_type, d->comm);
+        return EITHER(Neighbor_allgather, Ineighbor_allgather, in, i->count, in_type, out, o->count, out_type, d->comm);
     case NEIGHBOR_ALLTOALL:
-        return MPI_Neighbor_alltoall(in, i->count, in_type, out, o->count, out_type, d->comm);
+        return EITHER(Neighbor_alltoall, Ineighbor_alltoall, in, i->count, in_type, out, o->count, out_type, d->comm);
     default:
-        return MPI_Neighbor_alltoallv(in, sends, send_at, in_type, out, receives, receive_at, out_type, d->comm);
+        return EITHER(Neighbor_alltoallv, Ineighbor_alltoallv, in, sends, send_at, in_type, out, receives, receive_at,
+                      out_type, d->comm);
     }
+}
+
+/* A nonblocking call ends by a wait or by tests; a request on a communicator of one rank is complete at once. */
+static int run(const struct drawn *d, void *from, void *to)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    int done = 0, code = start(d, from, to, d->nonblocking ? &request : NULL);
+    if (code != MPI_SUCCESS || !d->nonblocking)
+        return code;
+    if (d->in.place % 2)
+        return MPI_Wait(&request, MPI_STATUS_IGNORE);
+    while (code == MPI_SUCCESS && !done)
+        code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    return code;
 }
 
 /* The address of the block of the only rank. */
@@ -144,13 +177,13 @@ static void try(const struct drawn *d, int round, uint64_t *state)
         random_bytes(host[b], draw_next(state), ROOM);
     void *from = kit_put(&device[0], 0, host[0], ROOM), *to = kit_put(&device[1], 0, host[1], ROOM);
     const int expected = model(d, host[0], host[1]), code = run(d, from, to);
-    CHECK(expected == MPI_SUCCESS && code == MPI_SUCCESS, "round %d, %s: classes %d and %d", round, names[d->call],
-          kit_class(expected), kit_class(code));
+    CHECK(expected == MPI_SUCCESS && code == MPI_SUCCESS, "round %d, %s: classes %d and %d", round,
+          named(d->call, d->nonblocking), kit_class(expected), kit_class(code));
     for (int b = 0; b < 2; b++) {
         int guards;
         const char *got = kit_get(&device[b], &guards);
         CHECK(guards && memcmp(got, host[b], ROOM) == 0, "round %d, %s%s of %d elements: buffer %d differs", round,
-              names[d->call], d->in_place ? " in place" : "", d->in.count, b);
+              named(d->call, d->nonblocking), d->in_place ? " in place" : "", d->in.count, b);
     }
 }
 
@@ -161,13 +194,14 @@ static void all(uint64_t *state, int first_calls)
         const struct drawn d = draw(state);
         try(&d, i, state);
     }
-    for (int i = 0; i < NEIGHBOR_ALLGATHER; i++) { /* the MPI orders edges that a graph has twice */
-        const uint64_t first = first_calls ? kit_counted(names[i], "staged|first calls") : 0;
+    for (int i = 0; i < 2 * NEIGHBOR_ALLGATHER; i++) { /* the MPI orders edges that a graph has twice */
+        const char *const name = named(i / 2, i % 2);
+        const uint64_t first = first_calls ? kit_counted(name, "staged|first calls") : 0;
         early += first;
-        CHECK(kit_plain || kit_counted(names[i], "staged") == first, "%s: %d calls were staged", names[i],
-              (int)(kit_counted(names[i], "staged") - first));
-        CHECK(kit_plain || i == BCAST || kit_counted(names[i], "copied on this rank") > 0, "%s: no call was copied",
-              names[i]);
+        CHECK(kit_plain || kit_counted(name, "staged") == first, "%s: %d calls were staged", name,
+              (int)(kit_counted(name, "staged") - first));
+        CHECK(kit_plain || i / 2 == BCAST || kit_counted(name, "copied on this rank") > 0, "%s: no call was copied",
+              name);
     }
     CHECK(kit_plain || (first_calls ? early > 10 && early < 90 : early == 0), "%d first calls were staged", (int)early);
 }
@@ -212,8 +246,9 @@ static void by_rules(uint64_t *state)
         const struct drawn d = draw(state);
         try(&d, i, state);
     }
-    for (int i = 0; i < CALLS; i++)
-        CHECK(kit_counted(names[i], "copied on this rank") == 0, "%s: a call was copied against the rules", names[i]);
+    for (int i = 0; i < 2 * CALLS; i++)
+        CHECK(kit_counted(named(i / 2, i % 2), "copied on this rank") == 0, "%s: a call was copied against the rules",
+              named(i / 2, i % 2));
 }
 
 int main(int argc, char **argv)
