@@ -120,22 +120,40 @@ void bench_say_longest(const struct bench_plan *plan, const struct bench_column 
     free(longest);
 }
 
-void bench_say_average(const struct bench_plan *plan, const struct bench_column *column, int part)
+/* The average and the median. least, most: of this rank. */
+static void columns_say_ranks(const struct bench_plan *plan, const struct bench_column *column, int part, double least,
+                              double most)
 {
     const long n = column->iterations;
-    double mine = 0, *sums = calloc((size_t)n, sizeof *sums);
+    double *sums = calloc((size_t)n, sizeof *sums);
     if (!sums)
         bench_fail("out of memory");
-    for (long i = 0; i < n; i++)
-        mine += column->samples[i] / (double)n;
     bench_mpi.Allreduce(column->samples, sums, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     for (long i = 0; i < n; i++)
         sums[i] /= plan->size;
     struct bench_figures figures = bench_figures_of(sums, n);
-    bench_mpi.Allreduce(&mine, &figures.least, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
-    bench_mpi.Allreduce(&mine, &figures.most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    bench_mpi.Allreduce(&least, &figures.least, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+    bench_mpi.Allreduce(&most, &figures.most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     bench_say_time(plan, column->name, part, &figures);
     free(sums);
+}
+
+void bench_say_average(const struct bench_plan *plan, const struct bench_column *column, int part)
+{
+    double mine = 0;
+    for (long i = 0; i < column->iterations; i++)
+        mine += column->samples[i] / (double)column->iterations;
+    columns_say_ranks(plan, column, part, mine, mine);
+}
+
+void bench_say_calls(const struct bench_plan *plan, const struct bench_column *column, int part)
+{
+    double least = column->samples[0], most = least;
+    for (long i = 1; i < column->iterations; i++) {
+        least = column->samples[i] < least ? column->samples[i] : least;
+        most = column->samples[i] > most ? column->samples[i] : most;
+    }
+    columns_say_ranks(plan, column, part, least, most);
 }
 
 void bench_say_progress(const struct bench_plan *plan, const char *way, const char *what, int part, int parts)

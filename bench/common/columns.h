@@ -51,6 +51,8 @@ void bench_say_longest(const struct bench_plan *plan, const struct bench_column 
 /* Collective. Average, least and most are taken over the ranks' averages, as in the OSU benchmarks; the median over
  * calls, of the average over ranks. */
 void bench_say_average(const struct bench_plan *plan, const struct bench_column *column, int part);
+/* Collective. The same average and median; least and most are those of one call of one rank, which an average hides. */
+void bench_say_calls(const struct bench_plan *plan, const struct bench_column *column, int part);
 void bench_say_progress(const struct bench_plan *plan, const char *way, const char *what, int part, int parts);
 /* Of n times; sorts them. */
 struct bench_figures bench_figures_of(double *times, long n);

@@ -23,9 +23,10 @@ struct transfer_run {
     struct transfer t;
     struct transfer_memory memory;
     int used[TRANSFER_WAYS];
-    struct transfer_sums { /* us, over calls at the current size; with the computation: of both from the same calls */
-        double pure, overall, compute, start, wait;
-        long pures, overalls;
+    struct transfer_sums { /* us, over calls at the current size */
+        double pure;
+        long pures;
+        struct bench_column part[TRANSFER_PARTS]; /* of the calls with the computation, but PURE */
     } sum[TRANSFER_WAYS];
 };
 
@@ -113,6 +114,13 @@ static void transfer_take_rules(int way)
         bench_fail("%s", wrong);
 }
 
+/* Before the calls are counted there is no room for them. */
+static void transfer_keep(struct transfer_sums *sum, int part, long i, double us)
+{
+    if (sum->part[part].samples && i < sum->part[part].iterations)
+        sum->part[part].samples[i] = us;
+}
+
 static double transfer_once(void *with, int column, long i)
 {
     struct transfer_run *run = with;
@@ -137,11 +145,11 @@ static double transfer_once(void *with, int column, long i)
     const uint64_t end = tutti_now_ns();
     const double took = (double)(end - start) * 1e-3 / t->loops;
     if (overlap && i >= 0) {
-        sum->overall += took;
-        sum->compute += computed;
-        sum->start += (double)(started - start) * 1e-3;
-        sum->wait += (double)(end - ready) * 1e-3;
-        sum->overalls++;
+        transfer_keep(sum, TRANSFER_OVERALL, i, took);
+        transfer_keep(sum, TRANSFER_COMPUTE, i, computed);
+        transfer_keep(sum, TRANSFER_START, i, (double)(started - start) * 1e-3);
+        transfer_keep(sum, TRANSFER_WAIT, i, (double)(end - ready) * 1e-3);
+        transfer_keep(sum, TRANSFER_LEFT, i, took - computed);
     } else if (!overlap) {
         sum->pure += took;
         sum->pures++;
@@ -190,21 +198,11 @@ static void transfer_say_how(struct transfer_run *run)
     bench_say(run->t.plan, "how %s", text);
 }
 
-/* The average over ranks of what one call of this rank took. */
-static void transfer_say_part(const struct transfer *t, int way, int part, double mine, long calls)
-{
-    double all = 0;
-    bench_mpi.Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    all /= t->n;
-    const struct bench_figures figures = {all, all, all, all, calls, 0};
-    bench_say_time(t->plan, transfer_way_name(way), part, &figures);
-}
-
 static void transfer_say_times(const struct transfer_run *run, const struct bench_column *columns)
 {
     const struct transfer *t = &run->t;
     for (int way = 0; way < TRANSFER_WAYS; way++) {
-        const struct transfer_sums *sum = &run->sum[way];
+        const struct bench_column *const part = run->sum[way].part;
         if (!columns[way].name)
             continue;
         if (t->row->group == TRANSFER_MESSAGES)
@@ -213,10 +211,8 @@ static void transfer_say_times(const struct transfer_run *run, const struct benc
             bench_say_average(t->plan, &columns[way], TRANSFER_PURE);
         if (!t->what->nonblocking)
             continue;
-        transfer_say_part(t, way, TRANSFER_OVERALL, sum->overall / (double)sum->overalls, sum->overalls);
-        transfer_say_part(t, way, TRANSFER_COMPUTE, sum->compute / (double)sum->overalls, sum->overalls);
-        transfer_say_part(t, way, TRANSFER_START, sum->start / (double)sum->overalls, sum->overalls);
-        transfer_say_part(t, way, TRANSFER_WAIT, sum->wait / (double)sum->overalls, sum->overalls);
+        for (int p = TRANSFER_OVERALL; p < TRANSFER_PARTS; p++)
+            bench_say_calls(t->plan, &part[p], p);
     }
 }
 
@@ -284,6 +280,17 @@ static void transfer_say_counts(struct transfer_run *run)
     }
 }
 
+/* Room for the parts of the calls of a column, which may be unused. */
+static void transfer_parts_open(struct transfer_sums *sum, const struct bench_column *of)
+{
+    for (int p = TRANSFER_OVERALL; of->name && p < TRANSFER_PARTS; p++) {
+        sum->part[p] = (struct bench_column){.name = of->name, .iterations = of->iterations};
+        sum->part[p].samples = calloc((size_t)of->iterations, sizeof *of->samples);
+        if (!sum->part[p].samples)
+            bench_fail("out of memory");
+    }
+}
+
 static int transfer_measure(struct transfer_run *run)
 {
     const struct transfer *t = &run->t;
@@ -309,6 +316,8 @@ static int transfer_measure(struct transfer_run *run)
         bench_column_plan(plan, &timed, &columns[c], c, 2);
         run->sum[way] = (struct transfer_sums){0}; /* of calls that may have been the first */
     }
+    for (int way = 0; way < TRANSFER_WAYS; way++)
+        transfer_parts_open(&run->sum[way], &columns[TRANSFER_WAYS + way]);
     const int right = bench_columns_run(plan, &timed, columns, TRANSFER_COLUMNS);
     if (right) {
         bench_say(plan, "row %zu %ld", t->bytes, columns[TRANSFER_WAY_TUTTI].iterations * t->loops);
@@ -320,6 +329,8 @@ static int transfer_measure(struct transfer_run *run)
             transfer_say_counts(run);
         }
     }
+    for (int way = 0; way < TRANSFER_WAYS; way++)
+        bench_columns_free(run->sum[way].part, TRANSFER_PARTS);
     bench_columns_free(columns, TRANSFER_COLUMNS);
     return right;
 }

@@ -22,7 +22,16 @@ enum transfer_group { TRANSFER_MESSAGES, TRANSFER_MOVERS };
 enum transfer_figure { TRANSFER_TIME, TRANSFER_BYTES, TRANSFER_RATE };
 
 /* What of a way is timed: the call, and of a nonblocking one also the call with computation inside, of which COMPUTE is
- * the time of the computation alone, START that of the call which starts it, and WAIT that of MPI_Wait. */
-enum transfer_part { TRANSFER_PURE, TRANSFER_OVERALL, TRANSFER_COMPUTE, TRANSFER_START, TRANSFER_WAIT, TRANSFER_PARTS };
+ * the time of the computation alone, START that of the call which starts it, WAIT that of MPI_Wait, and LEFT that of
+ * all but the computation. */
+enum transfer_part {
+    TRANSFER_PURE,
+    TRANSFER_OVERALL,
+    TRANSFER_COMPUTE,
+    TRANSFER_START,
+    TRANSFER_WAIT,
+    TRANSFER_LEFT,
+    TRANSFER_PARTS
+};
 
 #endif
