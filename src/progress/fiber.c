@@ -86,6 +86,7 @@ static void fiber_enter(void)
     __sanitizer_finish_switch_fiber(NULL, (const void **)&home.bottom, &home.size);
 #endif
     fiber->run(fiber->with);
+    tutti_fiber_catch_up();
     fiber->ended = 1;
     tutti_fiber_yield();
 }
@@ -393,7 +394,8 @@ int tutti_fiber_start(void (*run)(void *with), void *with)
     if (status == TUTTI_OK) {
         fiber->run = run;
         fiber->with = with;
-        fiber->begun = fiber->ended = fiber->fiber.holds = fiber->fiber.apart = 0;
+        fiber->begun = fiber->ended = 0;
+        fiber->fiber.holds = fiber->fiber.apart = fiber->fiber.rests = 0;
         fiber->next = NULL;
         *last_fresh = fiber;
         last_fresh = &fiber->next;

@@ -17,13 +17,26 @@
  * returned. TUTTI_ERR_MEMORY or TUTTI_ERR_SYSTEM (no thread): nothing was begun. */
 int tutti_fiber_start(void (*run)(void *with), void *with);
 
+enum { TUTTI_FIBER_REST = 4 };
+
 /* A fiber, as it sees itself. */
 struct tutti_fiber {
     int holds; /* between waiting_begin and waiting_end of a device, see device.h */
     int apart; /* between apart_begin and apart_end */
+    int rests; /* work that is put off */
+    struct tutti_fiber_rest {
+        void (*run)(void *with);
+        void *with;
+    } rest[TUTTI_FIBER_REST];
 };
 /* The calling fiber; NULL on all other threads. */
 struct tutti_fiber *tutti_fiber_here(void);
+
+/* Work for which nothing waits, such as preparing a launch for the next call. put_off: 1: the work is noted, once; 0:
+ * the caller does it, since it is not in a fiber, or has put off too much. catch_up: does what the calling fiber has
+ * put off; a worker calls it after each job (sched/worker.h), and the engine at the end of a fiber. */
+int tutti_fiber_put_off(void (*run)(void *with), void *with);
+void tutti_fiber_catch_up(void);
 
 /* Lets the other fibers go on; on other threads nothing happens. The thread pauses by TUTTI_WAIT where none of them has
  * anything to do. */

@@ -58,6 +58,7 @@ static void run_jobs(void *with)
         job->status = job->run(job->with);
         set_job_state(job, TUTTI_JOB_DONE);
         tutti_fiber_moved();
+        tutti_fiber_catch_up();
     }
 }
 

@@ -1,11 +1,14 @@
 /* Repeated launches are prepared: right results with any contents of the buffers, through evictions and changes
  * of size and of the call (reductions to all, and both kinds of scan, over the same buffers), and buffers
  * that are used once do not evict those in use. Threads with a team each. argv[1]: seed. */
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "coll/coll.h"
+#include "coll/job.h"
 #include "coll/launch/cache.h"
 #include "coll/state.h"
 #include "core/status.h"
@@ -108,6 +111,70 @@ static void held(struct tutti_node *node, struct tutti_team *team, int *kept, in
     tutti_deferred_free_release(node);
 }
 
+/* ---- jobs of a worker ---- */
+
+/* The job of each rank after which its launch is made ready, and how often that has happened. */
+static struct {
+    const struct tutti_stream *stream;
+    const struct tutti_job *job;
+    atomic_int kept;
+} at_work[RANKS];
+
+static int keep_afterwards(struct tutti_stream *stream, const struct tutti_launch *launch, struct tutti_prepared **out)
+{
+    for (int r = 0; r < RANKS; r++) {
+        if (at_work[r].stream != stream)
+            continue;
+        CHECK(tutti_job_done(at_work[r].job), "a launch is made ready while the rank waits for its call");
+        at_work[r].kept++;
+    }
+    return tutti_device()->launch.keep(stream, launch, out);
+}
+
+/* A nonblocking call does not wait until its launch is ready. */
+static void by_worker(struct tutti_team *team, int *in, int *out)
+{
+    enum { CALLS = TUTTI_LAUNCH_SEEN + 6 };
+    const struct tutti_call call = {.collective = TUTTI_COLLECTIVE_ALLREDUCE,
+                                    .in = in,
+                                    .out = out,
+                                    .count = COUNT,
+                                    .type = TUTTI_TYPE_I32,
+                                    .op = TUTTI_OP_SUM,
+                                    .kind = TUTTI_ARRIVAL_DEVICE,
+                                    .gpu = -1};
+    struct tutti_reduce_job *const jobs = calloc(CALLS, sizeof *jobs);
+    struct tutti_worker *const worker = tutti_worker_new();
+    int host[COUNT];
+    once(team, in, out, COUNT, 0); /* opens the team */
+    const struct tutti_device *const device = team->device;
+    struct tutti_device between = *device;
+    at_work[team->rank].stream = team->stream;
+    at_work[team->rank].job = &jobs[TUTTI_LAUNCH_SEEN - 2].job;
+    between.launch.keep = keep_afterwards;
+    team->device = &between;
+    for (int round = 0; round < CALLS; round++) {
+        struct tutti_reduce_job *const job = &jobs[round];
+        int wrong = 0;
+        for (int i = 0; i < COUNT; i++)
+            host[i] = value_of(team->rank, round, i);
+        CHECK(tutti_copy(in, host, sizeof host) == 0, "copy");
+        *job = (struct tutti_reduce_job){.team = team, .call = &call};
+        CHECK(tutti_reduce_give(worker, job) == TUTTI_OK, "a job is not taken");
+        while (!tutti_job_done(&job->job))
+            sched_yield();
+        CHECK(job->job.status == TUTTI_OK && tutti_copy(host, out, sizeof host) == 0, "job %d failed", round);
+        for (int i = 0; i < COUNT; i++)
+            wrong += host[i] != result_of(team, call.collective, round, i, 0);
+        CHECK(wrong == 0, "job %d: %d elements are wrong", round, wrong);
+    }
+    tutti_worker_end(worker);
+    team->device = device;
+    CHECK(at_work[team->rank].kept == 1 && prepared_for(team, in) == 1, "%d launches of jobs were made ready",
+          at_work[team->rank].kept);
+    free(jobs);
+}
+
 static int rank_main(struct tutti_transport *transport, void *with)
 {
     unsigned seed = *(unsigned *)with;
@@ -120,6 +187,7 @@ static int rank_main(struct tutti_transport *transport, void *with)
     for (int b = 0; b < BUFFERS; b++)
         CHECK(tutti_alloc(COUNT * sizeof(int), (void **)&buffer[b]) == 0, "alloc");
     int *out = buffer[BUFFERS - 1], *last = buffer[BUFFERS - 2]; /* last: not yet called with */
+    by_worker(team, buffer[BUFFERS - 3], out);
 
     for (int round = 1; round < TUTTI_LAUNCH_SEEN; round++)
         once(team, buffer[0], out, COUNT, round);

@@ -149,12 +149,52 @@ static void waits_in_tasks(void **state)
     assert_int_equal(atomic_load(&came[0]) + atomic_load(&came[1]), 0);
 }
 
+/* Work that is put off: noted once, done when the fiber catches up, or ends; too much of it, and that of other threads,
+ * is refused. */
+static int done[TUTTI_FIBER_REST + 2], early, taken;
+
+static void count(void *of)
+{
+    (*(int *)of)++;
+}
+
+static void puts_off(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i <= TUTTI_FIBER_REST; i++)
+        taken += tutti_fiber_put_off(count, &done[i]) + 10 * tutti_fiber_put_off(count, &done[0]);
+    tutti_fiber_yield();
+    for (int i = 0; i <= TUTTI_FIBER_REST; i++)
+        early += done[i];
+    tutti_fiber_catch_up();
+    tutti_fiber_catch_up();
+    early += 100 * done[TUTTI_FIBER_REST - 1];
+    taken += 100 * tutti_fiber_put_off(count, &done[TUTTI_FIBER_REST + 1]);
+}
+
+static void put_off(void **state)
+{
+    (void)state;
+    assert_int_equal(tutti_fiber_put_off(count, &done[0]), 0);
+    tutti_fiber_catch_up();
+    for (int round = 1; round <= 2; round++) { /* the second one may have the stack of the first */
+        early = taken = 0;
+        assert_int_equal(tutti_fiber_start(puts_off, NULL), TUTTI_OK);
+        await_all();
+        assert_int_equal(taken, 100 + 10 * (TUTTI_FIBER_REST + 1) + TUTTI_FIBER_REST);
+        assert_int_equal(early, (TUTTI_FIBER_REST + 100) * round - TUTTI_FIBER_REST);
+        for (int i = 0; i < TUTTI_FIBER_REST + 2; i++)
+            assert_int_equal(done[i], i == TUTTI_FIBER_REST ? 0 : round);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_order),
         cmocka_unit_test(locks),
         cmocka_unit_test(waits_in_tasks),
+        cmocka_unit_test(put_off),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     tutti_fibers_end();

@@ -8,6 +8,7 @@
 #include "coll/state.h"
 #include "core/log.h"
 #include "core/status.h"
+#include "progress/fiber.h"
 #include "team/deferred_free.h"
 
 static int launch_cache_same(const struct tutti_cached_launch *entry, const struct tutti_launch *launch)
@@ -41,7 +42,7 @@ static struct tutti_cached_launch *cache_place_of(struct tutti_coll_state *state
     }
     /* Single launches do not replace launches that repeat: all entries grow older, and the first one that is as new
      * as a launch that has just occurred is replaced. */
-    for (int i = 0; i < TUTTI_CACHED_LAUNCHES && !spare; i++) {
+    for (int i = 0; i < TUTTI_CACHED_LAUNCHES && !spare && !state->cache_stale; i++) { /* one is dropped at a time */
         struct tutti_cached_launch *entry =
             &state->launch_cache[(state->launch_lookups + (unsigned)i) % TUTTI_CACHED_LAUNCHES];
         entry->calls /= 2;
@@ -91,6 +92,8 @@ int tutti_launch_cached(struct tutti_team *team, const struct tutti_launch *laun
         int status = team->device->launch.kept(team->stream, entry->prepared);
         if (status != TUTTI_ERR_UNAVAILABLE)
             return status;
+        if (state->cache_stale)
+            return team->device->launch.kernel(team->stream, launch);
         state->cache_stale = entry->prepared;
         entry->prepared = NULL;
     }
@@ -99,8 +102,9 @@ int tutti_launch_cached(struct tutti_team *team, const struct tutti_launch *laun
     return team->device->launch.kernel(team->stream, launch);
 }
 
-void tutti_launch_cache_fill(struct tutti_team *team)
+static void cache_fill(void *of)
 {
+    struct tutti_team *team = of;
     struct tutti_coll_state *state = tutti_coll_of(team);
     struct tutti_cached_launch *entry = state->cache_next;
     tutti_deferred_free_launch(team->node, state->cache_stale);
@@ -115,4 +119,11 @@ void tutti_launch_cache_fill(struct tutti_team *team)
     entry->prepared = NULL;
     state->cache_off = 1; /* calls continue without it */
     tutti_info("launches cannot be kept ready: %s", tutti_status_text(status));
+}
+
+void tutti_launch_cache_fill(struct tutti_team *team)
+{
+    const struct tutti_coll_state *state = tutti_coll_of(team);
+    if ((state->cache_next || state->cache_stale) && !tutti_fiber_put_off(cache_fill, team))
+        cache_fill(team);
 }

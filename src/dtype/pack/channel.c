@@ -15,6 +15,7 @@
 #include "dtype/pack.h"
 #include "dtype/pack/kept.h"
 #include "progress/engine.h"
+#include "progress/fiber.h"
 #include "progress/gate.h"
 
 enum {
@@ -187,6 +188,41 @@ void tutti_pack_stay_for_next(struct tutti_pack_flight *flight)
     struct tutti_pack_channel *const channel = flight->channel;
     if (channel && flight->left && channel->ahead_ns > 0)
         (void)tutti_stay_ahead(&channel->stay, flight->device, channel->stream, NULL, channel->ahead_ns, channel->most);
+}
+
+/* Takes this channel, if it is idle; it may be gone. */
+static struct tutti_pack_channel *channel_take_this(const void *this)
+{
+    struct tutti_pack_channel *found = NULL;
+    pthread_mutex_lock(&lock);
+    for (int gpu = 0; gpu < GPUS && !found; gpu++) {
+        struct tutti_pack_channel **at = &idle[gpu];
+        while (*at && *at != this)
+            at = &(*at)->next;
+        if (!(found = *at))
+            continue;
+        *at = found->next;
+        idle_set(gpu, idle[gpu]);
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static void channel_keep_idle(void *of)
+{
+    struct tutti_pack_channel *const channel = channel_take_this(of);
+    if (!channel)
+        return;
+    if (channel->life == tutti_gpu_life(channel->gpu) && !channel->stay.may_be_there)
+        tutti_kept_packs_fill(channel->kept, tutti_device(), channel->stream);
+    tutti_pack_channel_give(channel);
+}
+
+void tutti_pack_channel_keep(struct tutti_pack_channel *channel, const struct tutti_device *device)
+{
+    if (!channel->stay.may_be_there && tutti_kept_packs_lack(channel->kept) &&
+        !tutti_fiber_put_off(channel_keep_idle, channel))
+        tutti_kept_packs_fill(channel->kept, device, channel->stream);
 }
 
 /* ---- the two launches of a call ---- */

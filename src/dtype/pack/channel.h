@@ -38,6 +38,8 @@ void tutti_pack_channel_give(struct tutti_pack_channel *channel);
  * ready, or afresh. A status; of TUTTI_PACK_BESIDE TUTTI_ERR_UNAVAILABLE too, and nothing was done. */
 int tutti_pack_channel_launch(struct tutti_pack_channel *channel, const struct tutti_device *device,
                               const struct tutti_pack_launch *launch, int *launched);
+/* After a launch: makes launches ready that repeat; in a fiber when its job is done, if the channel is idle then. */
+void tutti_pack_channel_keep(struct tutti_pack_channel *channel, const struct tutti_device *device);
 /* Before and after a launch of these flags (dtype/pack.h): how long its kernel stays; what that was good for. */
 void tutti_pack_channel_stays(struct tutti_pack_channel *channel, const struct tutti_device *device, unsigned how);
 void tutti_pack_channel_stayed(struct tutti_pack_channel *channel, unsigned how, int mailed);

@@ -123,9 +123,14 @@ int tutti_kept_packs_launch(struct tutti_kept_packs **all, const struct tutti_de
     return device->launch.pack(stream, launch);
 }
 
+int tutti_kept_packs_lack(const struct tutti_kept_packs *all)
+{
+    return all && (all->next || all->stale);
+}
+
 void tutti_kept_packs_fill(struct tutti_kept_packs *all, const struct tutti_device *device, struct tutti_stream *stream)
 {
-    if (!all || (!all->next && !all->stale))
+    if (!tutti_kept_packs_lack(all))
         return;
     struct kept_pack *const it = all->next;
     device->launch.drop(all->stale);

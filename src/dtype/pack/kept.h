@@ -17,6 +17,8 @@ int tutti_kept_packs_launch(struct tutti_kept_packs **all, const struct tutti_de
  * kernels (device/device.h: launch.keep_pack). Takes NULL. */
 void tutti_kept_packs_fill(struct tutti_kept_packs *all, const struct tutti_device *device,
                            struct tutti_stream *stream);
+/* 1 if that has something to do. Takes NULL. */
+int tutti_kept_packs_lack(const struct tutti_kept_packs *all);
 /* The channel ends. Takes NULL. */
 void tutti_kept_packs_free(struct tutti_kept_packs *all, const struct tutti_device *device);
 

@@ -361,8 +361,8 @@ void tutti_pack_over(struct tutti_pack_flight *flight)
     if (!flight->channel)
         return;
     tutti_pack_channel_stayed(flight->channel, flight->how, flight->mailed);
-    if (flight->how & TUTTI_PACK_KEEP && !flight->channel->stay.may_be_there)
-        tutti_kept_packs_fill(flight->channel->kept, flight->device, flight->channel->stream);
+    if (flight->how & TUTTI_PACK_KEEP)
+        tutti_pack_channel_keep(flight->channel, flight->device);
     tutti_pack_channel_give(flight->channel);
     flight->channel = NULL;
 }
