@@ -30,7 +30,7 @@ enum {
     GUARD_BYTES = 4096,
     KEPT = 16,                /* stacks that wait for their next fiber */
     LINGER_NS = 20000,        /* after the last fiber, before the thread sleeps: calls come in bursts */
-    LINGER_MOST_NS = 200000,  /* the same where fibers start at least twice as often */
+    LINGER_MOST_NS = 200000,  /* the same where fibers start at least twice as often, on average */
     YIELD_AFTER_NS = 50000,   /* without anything that moved: others may need the core */
     SLEEP_AFTER_NS = 5000000, /* then naps are short against the wait, and others may need the core very much */
     NAP_LEAST_US = 50,
@@ -85,10 +85,12 @@ static void fiber_enter(void)
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_finish_switch_fiber(NULL, (const void **)&home.bottom, &home.size);
 #endif
-    fiber->run(fiber->with);
-    tutti_fiber_catch_up();
-    fiber->ended = 1;
-    tutti_fiber_yield();
+    for (;;) { /* a stack that is kept continues here: a new context takes two system calls */
+        fiber->run(fiber->with);
+        tutti_fiber_catch_up();
+        fiber->ended = 1;
+        tutti_fiber_yield();
+    }
 }
 
 /* Continues at `to`; returns when another fiber continues at `from`. */
@@ -176,6 +178,10 @@ static struct fiber *new_fiber(void)
 
 static void free_fiber(struct fiber *fiber)
 {
+#if defined(__SANITIZE_THREAD__)
+    if (fiber->begun)
+        __tsan_destroy_fiber(fiber->context.fiber);
+#endif
     munmap(fiber->stack, STACK_BYTES);
     free(fiber);
 }
@@ -271,9 +277,6 @@ static void run_all(struct fiber *first)
             }
             *at = fiber->next;
             moved = 1;
-#if defined(__SANITIZE_THREAD__)
-            __tsan_destroy_fiber(fiber->context.fiber);
-#endif
             give_fiber(fiber);
             atomic_fetch_sub_explicit(&tutti_fibers_open, 1, memory_order_release);
         }
@@ -310,13 +313,13 @@ static void count_idle(uint64_t since)
 }
 
 /* A while of looking before the sleep, not where the program asked for sleep. A thread that sleeps is late by the time
- * that the machine takes to wake it, and the next call pays the system call. */
+ * that the machine takes to wake it (8 to 50 us), and the next call pays the system call. Of calls that come every few
+ * microseconds some come later: for them the thread looks far longer than usual, or each would keep all ranks back. */
 static void fiber_linger(uint64_t since)
 {
     if (tutti_settings()->wait == TUTTI_SET_WAIT_SLEEP)
         return;
-    const uint64_t usual = 2 * idle_ns <= LINGER_MOST_NS ? 2 * idle_ns : 0,
-                   until = since + (usual > LINGER_NS ? usual : LINGER_NS);
+    const uint64_t until = since + (2 * idle_ns <= LINGER_MOST_NS ? LINGER_MOST_NS : LINGER_NS);
     while (!atomic_load_explicit(&arrived.some, memory_order_relaxed) && tutti_now_ns() < until)
         sched_yield();
 }
@@ -374,6 +377,8 @@ static void fiber_forget(void)
     alive = 0;
     fresh = NULL;
     last_fresh = &fresh;
+    idle = NULL; /* their stacks would continue on the parent's thread */
+    kept = 0;
     atomic_store(&arrived.some, 0);
     asleep = 0;
     atomic_store(&tutti_fibers_open, 0);
@@ -394,7 +399,7 @@ int tutti_fiber_start(void (*run)(void *with), void *with)
     if (status == TUTTI_OK) {
         fiber->run = run;
         fiber->with = with;
-        fiber->begun = fiber->ended = 0;
+        fiber->ended = 0;
         fiber->fiber.holds = fiber->fiber.apart = fiber->fiber.rests = 0;
         fiber->next = NULL;
         *last_fresh = fiber;
