@@ -151,6 +151,7 @@ static int gate_prepare(int gpu, uint32_t kernels, int type, int op)
         if (kernels >> kernel & 1)
             status = tutti_cuda_function(scope.context, kernel, type, op, &function);
     }
+    tutti_cuda_first_graph(scope.context);
     tutti_cuda_leave(&scope);
     return status;
 }

@@ -35,6 +35,7 @@ struct tutti_cuda_context {
     _Atomic(CUfunction) meet;                   /* see kernels/meet.h */
     _Atomic(CUstream) beside;                   /* of copies outside the default stream; made under lock */
     atomic_int copies_in;                       /* while there is no `beside` */
+    atomic_int graphs;                          /* 1: the driver has made a graph */
     struct tutti_cuda_context *older;
 };
 
@@ -181,6 +182,9 @@ int tutti_cuda_keep_pack(struct tutti_stream *stream, const struct tutti_pack_la
 struct tutti_cuda_grid {
     unsigned blocks, threads, rows;
 };
+/* prepared.c. Makes a graph and drops it, once for the context, which is entered: the first one takes the driver 0.25
+ * ms, later ones 16 us (H200). So it comes with the first kernels, whose loading takes longer. */
+void tutti_cuda_first_graph(struct tutti_cuda_context *context);
 /* prepared.c: a kernel of the context with these parameters, which are copied, kept ready for launches into `stream`.
  */
 int tutti_cuda_keep_kernel(struct tutti_cuda_context *context, CUfunction function, struct tutti_cuda_grid grid,

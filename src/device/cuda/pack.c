@@ -43,6 +43,7 @@ int tutti_cuda_prepare_pack(int gpu, size_t *room)
     CUfunction stays;
     if (status == TUTTI_OK || status == TUTTI_ERR_UNAVAILABLE) /* the first of two launches stays, dtype/pack.h */
         status = pack_function_of(scope.context, STAYS, &stays);
+    tutti_cuda_first_graph(scope.context);
     tutti_cuda_leave(&scope);
     return status == TUTTI_ERR_UNAVAILABLE ? TUTTI_OK : status;
 }

@@ -39,6 +39,17 @@ static CUresult prepared_instantiate(CUfunction function, struct tutti_cuda_grid
     return result;
 }
 
+void tutti_cuda_first_graph(struct tutti_cuda_context *context)
+{
+    CUgraph graph = NULL;
+    CUgraphExec made = NULL;
+    if (atomic_exchange(&context->graphs, 1) || tutti_cuda.GraphCreate(&graph, 0) != CUDA_SUCCESS)
+        return;
+    if (tutti_cuda.GraphInstantiateWithFlags(&made, graph, 0) == CUDA_SUCCESS)
+        tutti_cuda.GraphExecDestroy(made);
+    tutti_cuda.GraphDestroy(graph);
+}
+
 int tutti_cuda_keep_kernel(struct tutti_cuda_context *context, CUfunction function, struct tutti_cuda_grid grid,
                            void **parameters, CUstream stream, struct tutti_prepared **out)
 {
