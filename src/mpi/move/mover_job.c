@@ -1,22 +1,26 @@
 #include "mpi/move/mover_job.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
+#include <stddef.h>
 
 #include "coll/job.h"
 #include "core/fnv.h"
 #include "core/reserve.h"
+#include "core/spares.h"
 #include "mpi/move/mover_own.h"
 #include "mpi/real/errors.h"
 #include "p2p/deferred.h"
 
 struct tutti_mover_job {
+    struct tutti_mover_job *next; /* among those that are not in use */
     struct tutti_move_job job;
     struct tutti_call call;
     struct tutti_mover mover;
     struct tutti_deferred transport; /* a fiber does not call the MPI */
     uint64_t key;                    /* of calls that repeat */
 };
+
+static struct tutti_spares unused;
 
 struct tutti_team *tutti_mover_team_nonblocking(const struct tutti_comm *state)
 {
@@ -44,8 +48,9 @@ static _Atomic uint64_t *job_place(struct tutti_comm *state, const struct tutti_
 struct tutti_mover_job *tutti_mover_job_open(const struct tutti_collective_args *call, struct tutti_team *nonblocking)
 {
     static struct tutti_reserve reserve;
-    struct tutti_mover_job *job = tutti_reserve_take(&reserve, sizeof *job);
-    if (!job)
+    struct tutti_mover_job *job =
+        tutti_spares_take(&unused, offsetof(struct tutti_mover_job, next), tutti_door_alone());
+    if (!job && !(job = tutti_reserve_take(&reserve, sizeof *job)))
         return NULL;
     tutti_deferred_over(&job->transport, tutti_p2p.transport);
     tutti_mover_begin(&job->mover, call, nonblocking, 1);
@@ -125,5 +130,5 @@ void tutti_mover_job_close(struct tutti_mover_job *job)
     if (!job)
         return;
     tutti_mover_close(&job->mover);
-    free(job);
+    tutti_spares_give(&unused, job, offsetof(struct tutti_mover_job, next), tutti_door_alone());
 }
