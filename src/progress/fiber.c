@@ -313,8 +313,9 @@ static void count_idle(uint64_t since)
 }
 
 /* A while of looking before the sleep, not where the program asked for sleep. A thread that sleeps is late by the time
- * that the machine takes to wake it (8 to 50 us), and the next call pays the system call. Of calls that come every few
- * microseconds some come later: for them the thread looks far longer than usual, or each would keep all ranks back. */
+ * that the machine takes to wake it (8 to 50 us), and the next call pays the system call. Where calls follow each other
+ * within microseconds, some are later: the thread looks far longer than usual, or each of those would delay all ranks.
+ */
 static void fiber_linger(uint64_t since)
 {
     if (tutti_settings()->wait == TUTTI_SET_WAIT_SLEEP)

@@ -27,7 +27,7 @@ static inline int tutti_mover_counts(enum tutti_collective collective, MPI_Comm 
     return state ? state->over_nodes != NULL : tutti_mover_nodes_new(comm);
 }
 
-/* 1 while this process cannot have memory of the device, and in calls that come from Tutti itself. */
+/* 1 while this process cannot have memory of the device, and in calls that Tutti itself makes. */
 static inline int tutti_nothing_on_device(void)
 {
     return likely(!tutti_device_active(tutti_door.device)) || tutti_inside;

@@ -49,8 +49,9 @@ struct tutti_open_call {
     /* 1: the MPI's request is active, and a message completes it. 0: a completion call has claimed the request, or it
      * is persistent and the MPI knows nothing of its start. */
     int by_mpi;
-    atomic_int over; /* by_mpi 0: 1: the call is DONE, and nothing of it is used any more */
-    MPI_Comm comm;   /* named by the program, or its substitute: its error handler is called */
+    atomic_int over;    /* by_mpi 0: 1: the call is DONE, and nothing of it is used any more */
+    atomic_int working; /* 1: the phase is WORKING */
+    MPI_Comm comm;      /* named by the program, or its substitute: its error handler is called */
 };
 
 /* Functions of a `later` call that the communicator's worker may make. The list of open calls calls them, one at a
@@ -103,6 +104,8 @@ void tutti_open_call_start(struct tutti_open_call *open);
  * the lock of nonblocking_progress.c. */
 void tutti_open_call_read(struct tutti_open_call *open);
 void tutti_open_call_step(struct tutti_open_call *open);
+/* Without the lock. 1 while the worker has not ended the call. */
+int tutti_open_call_works(const struct tutti_open_call *open);
 
 /* open_request.c; under that lock. done: the entry is DONE and in no list. destroy: no message with its tag will arrive
  * either. */

@@ -109,7 +109,7 @@ static void read_later(struct tutti_open_call *open)
         nonblocking_step_fail(open, status);
 }
 
-void tutti_open_call_read(struct tutti_open_call *open)
+static void open_call_read(struct tutti_open_call *open)
 {
     if ((!open->later || open->later->work) && open->state && open->state->opening && !tutti_comm_ready(open->state, 0))
         return;
@@ -132,6 +132,13 @@ void tutti_open_call_read(struct tutti_open_call *open)
         open->phase = TUTTI_OPEN_PASSED;
         break;
     }
+}
+
+void tutti_open_call_read(struct tutti_open_call *open)
+{
+    open_call_read(open);
+    if (open->phase == TUTTI_OPEN_WORKING)
+        atomic_store_explicit(&open->working, 1, memory_order_release);
 }
 
 static void start_later(struct tutti_open_call *open)
@@ -192,11 +199,20 @@ static void look_at_real(struct tutti_open_call *open)
     nonblocking_step_fail(open, status);
 }
 
+int tutti_open_call_works(const struct tutti_open_call *open)
+{
+    return atomic_load_explicit(&open->working, memory_order_acquire) &&
+           !(open->later ? open->later->work->done(open) : tutti_job_done(&open->job.job));
+}
+
 static void look_at_job(struct tutti_open_call *open)
 {
-    if (open->later && open->later->work->done(open))
+    if (tutti_open_call_works(open))
+        return;
+    atomic_store_explicit(&open->working, 0, memory_order_relaxed);
+    if (open->later)
         open->phase = open->later->work->ended(open, &open->code);
-    else if (!open->later && tutti_job_done(&open->job.job))
+    else
         after_job(open);
 }
 

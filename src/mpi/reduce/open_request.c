@@ -4,6 +4,7 @@
 
 #include "core/log.h"
 #include "core/reserve.h"
+#include "mpi/message/endpoints.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/lent.h"
 #include "mpi/real/self.h"
@@ -49,6 +50,12 @@ static int open_request_claimed_done(const struct tutti_request *entry)
     return atomic_load_explicit(&open_request_of(entry)->over, memory_order_acquire);
 }
 
+static int open_request_claimed_works(const struct tutti_request *entry)
+{
+    const struct tutti_node *const node = tutti_p2p.node;
+    return node && 2 * tutti_node_size(node) <= tutti_node_cores(node) && tutti_open_call_works(open_request_of(entry));
+}
+
 static int open_request_cancel(struct tutti_request *entry, MPI_Request *request)
 {
     (void)request;
@@ -92,6 +99,7 @@ static const struct tutti_request_kind kind = {.name = "open call",
                                                .unclaim = open_request_unclaim,
                                                .begins_claimed = 1,
                                                .claimed_done = open_request_claimed_done,
+                                               .claimed_works = open_request_claimed_works,
                                                .deliver = open_request_deliver,
                                                .settle = open_request_settle,
                                                .close = open_request_close};

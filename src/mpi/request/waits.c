@@ -88,14 +88,20 @@ struct progressing_call {
     int at;         /* one by one: requests that are complete */
     int unreturned; /* one by one: a request has failed, and the MPI has returned no error after its handler */
     int waits_for_all;
-    int claimed; /* of all: requests before this one are not claimed, or have ended */
+    unsigned looks; /* at the only request, if it is claimed, plus 1; 0: it is not */
+    int worked;     /* 1: the library's thread was at work on it at the last look */
+    int claimed;    /* of all: requests before this one are not claimed, or have ended */
     MPI_Request *requests;
     MPI_Status *statuses;
     int (*test)(struct progressing_call *call);
     int (*wait)(struct progressing_call *call);
 };
 
-enum { MANY = 256, REST = 4 };
+enum {
+    MANY = 256,
+    REST = 4,
+    LOOKS = 16 /* at a request that the library's thread works on, in each round of a wait */
+};
 
 /* To look at many requests takes long, and only few complete meanwhile: after that the thread is the engine's for REST
  * times as long. */
@@ -126,10 +132,30 @@ static int progressing_look(struct progressing_call *call)
     return call->test(call) || call->code != MPI_SUCCESS;
 }
 
+/* 1 while the library's thread works on the only request of a call. */
+static int claimed_works(const struct progressing_call *call)
+{
+    const struct tutti_request *const entry = call->mine->n == 1 && call->mine->entries ? call->mine->entries[0] : NULL;
+    return entry && entry->claimed && entry->kind->claimed_works && entry->kind->claimed_works(entry);
+}
+
+/* 1 for the looks of a round of the engine's wait but the last one, while that thread works: such a look is at this
+ * request alone. A poll, which ends the call, reads what that thread and the peers write. */
+static int claimed_looks_on(struct progressing_call *call)
+{
+    if (call->looks == 0)
+        return 0;
+    const int works = claimed_works(call);
+    if (!works && call->worked)
+        tutti_progress_poll();
+    call->worked = works;
+    return works && ++call->looks % LOOKS != 1;
+}
+
 static int waits_is_done(void *with)
 {
     struct progressing_call *call = with;
-    if (!looks_again(call))
+    if (claimed_looks_on(call) || !looks_again(call))
         return 0;
     const uint64_t begun = call->count > MANY ? tutti_now_ns() : 0;
     const int done = progressing_look(call);
@@ -143,7 +169,9 @@ static int waits_is_done(void *with)
 static int progressing_run(struct progressing_call *call)
 {
     look_at_own(call); /* before those that send pack what could be fetched */
-    tutti_progress_wait(&(const struct tutti_wait){.done = waits_is_done, .with = call});
+    call->looks = call->worked = claimed_works(call);
+    tutti_progress_wait(
+        &(const struct tutti_wait){.done = waits_is_done, .with = call, .spins = call->looks ? LOOKS : 0});
     tutti_p2p_land(); /* senders wait for what this call leaves open */
     return call->code;
 }
