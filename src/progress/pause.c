@@ -1,6 +1,7 @@
 #include "progress/pause.h"
 
 #include <sched.h>
+#include <stdatomic.h>
 #include <sys/prctl.h>
 #include <time.h>
 
@@ -11,6 +12,30 @@
 /* A nap is an eighth of the time that the wait has lasted: a wait becomes longer by an eighth at most, and by the time
  * that the system takes to wake a thread. */
 enum { NAP_LEAST_US = 50, NAP_SHARE = 8 };
+
+/* A yield this long has given the core to a thread that computes, and the next one would do so again: the wait keeps
+ * the core for the time of so many such yields, as a wait of the MPI does, and the system shares the core. */
+enum { LONG_YIELD_NS = 500000, KEPT_YIELDS = 8 };
+
+static atomic_int node_crowded;
+
+void tutti_pause_crowded(int crowded)
+{
+    atomic_store_explicit(&node_crowded, crowded, memory_order_relaxed);
+}
+
+static void yield_unless_it_costs(void)
+{
+    static __thread uint64_t kept_until;
+    const uint64_t before = tutti_now_ns();
+    if (before < kept_until) {
+        tutti_pause();
+        return;
+    }
+    sched_yield();
+    const uint64_t took = tutti_now_ns() - before;
+    kept_until = took > LONG_YIELD_NS ? before + (1 + KEPT_YIELDS) * took : 0;
+}
 
 /* Linux wakes a thread up to 50 us late, so that wake-ups fall together, unless the thread asks for less. */
 static void sleep_us(unsigned us)
@@ -35,6 +60,8 @@ void tutti_pause_by(uint64_t waited, int crowded, unsigned most_us)
         sleep_us(share_us < NAP_LEAST_US ? NAP_LEAST_US : share_us > most_us ? most_us : (unsigned)share_us);
     } else if (how == TUTTI_SET_WAIT_SPIN || (how == TUTTI_SET_WAIT_AUTO && !crowded && !long_enough)) {
         tutti_pause();
+    } else if (how == TUTTI_SET_WAIT_AUTO && !crowded && !atomic_load_explicit(&node_crowded, memory_order_relaxed)) {
+        yield_unless_it_costs();
     } else {
         sched_yield();
     }
