@@ -20,7 +20,7 @@ struct tutti_pack_channel {
     unsigned blocks;    /* most of a kernel that stays, */
     unsigned most;      /* and of that of the launch that is being made */
     uint64_t linger_ns; /* of the launch that is being made; 0: its kernel does not stay */
-    uint64_t ahead_ns;  /* how long a kernel waits that is launched behind it, for the next one; 0: there is none */
+    uint64_t ahead_ns;  /* how long a kernel waits that is launched behind it, for the next one; 0: none waits */
     unsigned beside;    /* KiB that engines copy at the same time; 0: a launch without TUTTI_PACK_BESIDE */
     struct tutti_stay stay;
     struct tutti_stay_forecast forecast;

@@ -15,7 +15,7 @@ enum {
     LATELY = 16 /* launches for which a kernel has as many blocks as an earlier launch wanted */
 };
 
-int tutti_stay_is_there(const struct tutti_stay *stay)
+static int is_there(const struct tutti_stay *stay)
 {
     return stay->may_be_there && __atomic_load_n(&stay->answer->left, __ATOMIC_ACQUIRE) != stay->number;
 }
@@ -107,7 +107,7 @@ static void stay_gather_blocks(struct tutti_pack_mailed *call, struct tutti_pack
 void tutti_stay_leave(struct tutti_stay *stay)
 {
     static const struct tutti_pack_mailed nothing;
-    if (tutti_stay_is_there(stay))
+    if (is_there(stay))
         stay_post(stay, nothing.word, TUTTI_PACK_MAIL_WORDS);
     stay->may_be_there = 0;
 }
@@ -181,7 +181,7 @@ int tutti_stay_launch(struct tutti_stay *stay, const struct tutti_device *device
                       const struct tutti_pack_launch *launch, uint64_t linger_ns, unsigned most, int *launched)
 {
     *launched = 0;
-    if (stay->off || !device->launch.stay_pack || (linger_ns == 0 && !(stay->serves && tutti_stay_is_there(stay))))
+    if (stay->off || !device->launch.stay_pack || (linger_ns == 0 && !(stay->serves && is_there(stay))))
         return TUTTI_ERR_UNAVAILABLE;
     uint64_t bytes;
     const unsigned blocks = tutti_stay_blocks(launch, most, &bytes);
@@ -200,7 +200,7 @@ int tutti_stay_launch(struct tutti_stay *stay, const struct tutti_device *device
     if (run)
         stay_gather_blocks(&call, &part);
     const unsigned size = stay_size(stay, run ? stay_wants(run) : 1);
-    if (tutti_stay_is_there(stay) && blocks <= stay->blocks && stay->blocks <= size) {
+    if (is_there(stay) && blocks <= stay->blocks && stay->blocks <= size) {
         stay_mail(stay, &call, run);
         return TUTTI_OK;
     }
@@ -238,7 +238,7 @@ int tutti_stay_ahead(struct tutti_stay *stay, const struct tutti_device *device,
 
 int tutti_stay_check(struct tutti_stay *stay, const struct tutti_device *device, struct tutti_stream *stream)
 {
-    if (!stay->mailed || tutti_stay_is_there(stay))
+    if (!stay->mailed || is_there(stay))
         return TUTTI_OK;
     stay->mailed = 0;
     stay->may_be_there = 0;

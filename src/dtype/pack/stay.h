@@ -25,8 +25,6 @@ struct tutti_stay {
     _Alignas(struct tutti_pack_args) unsigned char args[TUTTI_PACK_FEW_BYTES]; /* of the launch that was mailed */
 };
 
-/* 1 if a kernel stays, or has been launched to. */
-int tutti_stay_is_there(const struct tutti_stay *stay);
 /* The least blocks with which such a kernel, which may have `most`, takes the launch; 0, or more than `most`: none
  * takes it. *bytes: of one run that it copies; 0: it does something else. */
 unsigned tutti_stay_blocks(const struct tutti_pack_launch *launch, unsigned most, uint64_t *bytes);
