@@ -207,6 +207,8 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     uint64_t bytes;
     if (!layout || !layout->plan || __builtin_mul_overflow((uint64_t)message->count, layout->plan->size, &bytes))
         return TUTTI_NONE(TYPE);
+    if (bytes == 0) /* of a type without elements: a receive of 0 bytes takes no RTS */
+        return NULL;
     if (message->mode == TUTTI_SEND_BUFFERED && !tutti_attached_takes(bytes)) /* an error, which is the MPI's */
         return TUTTI_NONE(ATTACHED);
     if (message->mode == TUTTI_SEND_BUFFERED && bytes < TUTTI_SHORT_RTS_LEAST)

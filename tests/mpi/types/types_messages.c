@@ -313,6 +313,50 @@ static void special(int kind)
     MPI_Type_free(&gaps);
 }
 
+/* Several elements of types without bytes: messages of 0 bytes, in every mode, into such a type and into integers. */
+static void no_bytes(int kind)
+{
+    enum { TYPES = 3, MODES = 4, MANY = 5 };
+    MPI_Datatype types[TYPES], ints[2] = {MPI_INT, MPI_INT};
+    const int none[2] = {0, 0}, places[2] = {0, 4};
+    const MPI_Aint at[2] = {0, 64};
+    MPI_Type_contiguous(0, MPI_DOUBLE, &types[0]);
+    MPI_Type_indexed(2, none, places, MPI_INT, &types[1]);
+    MPI_Type_create_struct(2, none, at, ints, &types[2]);
+    for (int i = 0; i < TYPES * MODES * 2; i++) {
+        const int mode = i / TYPES % MODES, into_ints = i / TYPES / MODES;
+        MPI_Request request[2];
+        MPI_Status status[2];
+        int bytes = -1, guards = 0;
+        if (i < TYPES)
+            MPI_Type_commit(&types[i]);
+        MPI_Datatype type = types[i % TYPES];
+        void *out = kit_put(&from[kind], 0, source, 64), *in = kit_put(&to[kind], 0, NULL, 64);
+        MPI_Irecv(in, MANY, into_ints ? MPI_INT : type, peer, 8, MPI_COMM_WORLD, &request[0]);
+        if (mode == 0)
+            MPI_Send_init(out, MANY, type, peer, 8, MPI_COMM_WORLD, &request[1]);
+        else if (mode == 1)
+            MPI_Isend(out, MANY, type, peer, 8, MPI_COMM_WORLD, &request[1]);
+        else if (mode == 2)
+            MPI_Issend(out, MANY, type, peer, 8, MPI_COMM_WORLD, &request[1]);
+        else
+            MPI_Send(out, MANY, type, peer, 8, MPI_COMM_WORLD);
+        if (mode == 0)
+            MPI_Start(&request[1]);
+        if (mode == 3)
+            request[1] = MPI_REQUEST_NULL;
+        const int error = MPI_Waitall(2, request, status);
+        MPI_Get_count(&status[0], MPI_BYTE, &bytes);
+        kit_get(&to[kind], &guards);
+        CHECK(error == MPI_SUCCESS && bytes == 0 && guards,
+              "a message of 0 bytes, type %d, mode %d: class %d, %d bytes", i % TYPES, mode, kit_class(error), bytes);
+        if (mode == 0)
+            MPI_Request_free(&request[1]);
+    }
+    for (int i = 0; i < TYPES; i++)
+        MPI_Type_free(&types[i]);
+}
+
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
@@ -340,6 +384,7 @@ int main(int argc, char **argv)
     for (int kind = 0; kind < 2; kind++) {
         half_an_element(kind);
         special(kind);
+        no_bytes(kind);
     }
     void *attached;
     int bytes;
