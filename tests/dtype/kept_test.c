@@ -1,11 +1,16 @@
 /* Launches of packing kernels that are kept ready, over a device that only records: each launch is done once, with the
- * arguments that it was given; repeated ones are not launched afresh; nothing is left. kept_test [seed] */
+ * arguments that it was given; repeated ones are not launched afresh; nothing is left. In a fiber they are made ready
+ * when its job is done, if their channel is idle then. kept_test [seed] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/status.h"
+#include "dtype/pack.h"
+#include "dtype/pack/channel.h"
 #include "dtype/pack/kept.h"
+#include "progress/engine.h"
+#include "progress/fiber.h"
 #include "support/check.h"
 #include "support/random.h"
 
@@ -59,7 +64,38 @@ static void fake_drop(struct tutti_prepared *prepared)
     free(prepared);
 }
 
+static int fake_map(int gpu, void *pointer, size_t bytes, void **seen)
+{
+    (void)gpu;
+    (void)bytes;
+    *seen = pointer;
+    return TUTTI_OK;
+}
+
+static int fake_alloc(int gpu, size_t bytes, void **out)
+{
+    (void)gpu;
+    *out = calloc(1, bytes);
+    return *out ? TUTTI_OK : TUTTI_ERR_MEMORY;
+}
+
+static int fake_create(int gpu, struct tutti_stream **out)
+{
+    (void)gpu;
+    *out = (struct tutti_stream *)(void *)done;
+    return TUTTI_OK;
+}
+
+static int fake_fill(struct tutti_stream *stream, void *to, int value, size_t bytes)
+{
+    (void)stream;
+    memset(to, value, bytes);
+    return TUTTI_OK;
+}
+
 static const struct tutti_device fake = {
+    .memory = {.map_host = fake_map, .alloc = fake_alloc},
+    .stream = {.create = fake_create, .fill = fake_fill},
     .launch = {.pack = fake_pack, .keep_pack = fake_keep, .kept = fake_kept, .drop = fake_drop}};
 
 static void one(struct tutti_kept_packs **all, uint64_t number, uint32_t bytes, int fill)
@@ -101,6 +137,66 @@ static void run(void)
     CHECK(live == 0, "%d are left", live);
 }
 
+/* ---- channels ---- */
+
+/* So many launches of one kind, after which one is to be made ready. */
+static void repeat(struct tutti_pack_channel *channel, uint64_t number)
+{
+    static struct tutti_pack_args args;
+    const struct tutti_pack_reach reach = {.at = 8, .start = done, .bytes = 8};
+    const struct tutti_pack_launch launch = {&args, &reach, 1};
+    int launched;
+    args.head = (struct tutti_pack_head){.parts = 1, .blocks = 1, .bytes = 96};
+    args.pool[(96 - sizeof args.head) / 8 - 1] = number;
+    tutti_pack_channel_stays(channel, &fake, TUTTI_PACK_KEEP);
+    for (int i = 0; i < SEEN; i++)
+        CHECK(tutti_pack_channel_launch(channel, &fake, &launch, &launched) == TUTTI_OK, "a launch fails");
+    CHECK(tutti_kept_packs_lack(channel->kept), "nothing is to be made ready");
+    tutti_pack_channel_keep(channel);
+}
+
+static void in_fiber(void *unused)
+{
+    struct tutti_pack_channel *channel, *other;
+    const int before = live;
+    (void)unused;
+    if (!CHECK(tutti_pack_channel_take(&fake, 0, &channel) == TUTTI_OK, "no channel") ||
+        !CHECK(tutti_pack_channel_take(&fake, 0, &other) == TUTTI_OK && other != channel, "no second channel"))
+        return;
+    repeat(channel, 1);
+    repeat(other, 2);
+    CHECK(live == before, "a launch is made ready before the job is done");
+    tutti_pack_channel_give(other); /* the first one is used further on */
+    tutti_fiber_catch_up();
+    CHECK(live == before + 1 && !tutti_kept_packs_lack(other->kept) && tutti_kept_packs_lack(channel->kept),
+          "%d launches are made ready, of two channels of which one is idle", live - before);
+    tutti_pack_channel_keep(channel);
+    tutti_pack_channel_give(channel);
+}
+
+static int fibers_ended(void *unused)
+{
+    (void)unused;
+    return atomic_load(&tutti_fibers_open) == 0;
+}
+
+static void channels(void)
+{
+    struct tutti_pack_channel *channel, *other, *third;
+    CHECK(tutti_fiber_start(in_fiber, NULL) == TUTTI_OK, "no fiber");
+    tutti_progress_wait(&(const struct tutti_wait){.done = fibers_ended});
+    tutti_fibers_end();
+    CHECK(live == 2, "%d launches of two channels are ready", live);
+    if (!CHECK(tutti_pack_channel_take(&fake, 0, &channel) == TUTTI_OK &&
+                   tutti_pack_channel_take(&fake, 0, &other) == TUTTI_OK &&
+                   tutti_pack_channel_take(&fake, 0, &third) == TUTTI_OK && channel != other && other != third,
+               "a channel is idle twice"))
+        return;
+    repeat(channel, 3);
+    CHECK(live == 3, "outside of fibers a launch is not made ready at once");
+    tutti_pack_channel_give(channel);
+}
+
 int main(int argc, char **argv)
 {
     state = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
@@ -111,6 +207,8 @@ int main(int argc, char **argv)
         one(&all, 5, 96, 1);
     tutti_kept_packs_free(all, &fake);
     tutti_kept_packs_free(NULL, &fake);
+    refuses = 0;
+    channels();
     printf("%ld checks\n", check_done());
     return check_failed() > 0;
 }

@@ -64,6 +64,7 @@ static int channel_build(const struct tutti_device *device, int gpu, struct tutt
         free(channel);
         return status;
     }
+    channel->device = device;
     channel->gpu = gpu;
     channel->life = life;
     channel->done = page;
@@ -214,15 +215,15 @@ static void channel_keep_idle(void *of)
     if (!channel)
         return;
     if (channel->life == tutti_gpu_life(channel->gpu) && !channel->stay.may_be_there)
-        tutti_kept_packs_fill(channel->kept, tutti_device(), channel->stream);
+        tutti_kept_packs_fill(channel->kept, channel->device, channel->stream);
     tutti_pack_channel_give(channel);
 }
 
-void tutti_pack_channel_keep(struct tutti_pack_channel *channel, const struct tutti_device *device)
+void tutti_pack_channel_keep(struct tutti_pack_channel *channel)
 {
     if (!channel->stay.may_be_there && tutti_kept_packs_lack(channel->kept) &&
         !tutti_fiber_put_off(channel_keep_idle, channel))
-        tutti_kept_packs_fill(channel->kept, device, channel->stream);
+        tutti_kept_packs_fill(channel->kept, channel->device, channel->stream);
 }
 
 /* ---- the two launches of a call ---- */

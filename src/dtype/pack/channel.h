@@ -9,6 +9,7 @@
 
 struct tutti_pack_channel {
     struct tutti_pack_channel *next;
+    const struct tutti_device *device;
     int gpu;
     unsigned life; /* of the GPU */
     struct tutti_stream *stream;
@@ -39,7 +40,7 @@ void tutti_pack_channel_give(struct tutti_pack_channel *channel);
 int tutti_pack_channel_launch(struct tutti_pack_channel *channel, const struct tutti_device *device,
                               const struct tutti_pack_launch *launch, int *launched);
 /* After a launch: makes launches ready that repeat; in a fiber when its job is done, if the channel is idle then. */
-void tutti_pack_channel_keep(struct tutti_pack_channel *channel, const struct tutti_device *device);
+void tutti_pack_channel_keep(struct tutti_pack_channel *channel);
 /* Before and after a launch of these flags (dtype/pack.h): how long its kernel stays; what that was good for. */
 void tutti_pack_channel_stays(struct tutti_pack_channel *channel, const struct tutti_device *device, unsigned how);
 void tutti_pack_channel_stayed(struct tutti_pack_channel *channel, unsigned how, int mailed);

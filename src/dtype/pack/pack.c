@@ -362,7 +362,7 @@ void tutti_pack_over(struct tutti_pack_flight *flight)
         return;
     tutti_pack_channel_stayed(flight->channel, flight->how, flight->mailed);
     if (flight->how & TUTTI_PACK_KEEP)
-        tutti_pack_channel_keep(flight->channel, flight->device);
+        tutti_pack_channel_keep(flight->channel);
     tutti_pack_channel_give(flight->channel);
     flight->channel = NULL;
 }
