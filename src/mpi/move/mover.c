@@ -1,7 +1,9 @@
 /* The door's side of collectives that move data (coll/move.h): a call's buffers as blocks. */
 #include "mpi/move/mover.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/log.h"
 #include "mpi/comm/comms.h"
@@ -120,14 +122,20 @@ void tutti_mover_begin(struct tutti_mover *mover, const struct tutti_collective_
     mover->packed = NULL;
 }
 
+/* All but the addresses of runs, which nothing reads before they are set. In a nonblocking call the worker sets them on
+ * another core. */
 static void mover_empty(struct tutti_mover *mover)
 {
-    mover->move = (struct tutti_move){.send = mover->few,
-                                      .name = mover->call->name,
-                                      .worker = &mover->p2p,
-                                      .seen = {.memory = {.kind = TUTTI_MEMORY_HOST}},
-                                      .spare = tutti_comm_spares(mover->call->comm, 0),
-                                      .current = -1};
+    struct tutti_move *const move = &mover->move;
+    memset(move, 0, offsetof(struct tutti_move, runs.flow));
+    move->send = mover->few;
+    move->name = mover->call->name;
+    move->worker = &mover->p2p;
+    move->seen.memory.kind = TUTTI_MEMORY_HOST;
+    move->spare = tutti_comm_spares(mover->call->comm, 0);
+    move->current = -1;
+    move->failed = TUTTI_OK;
+    move->truncated = 0;
 }
 
 int tutti_mover_describe_blocks(struct tutti_mover *mover)
