@@ -238,6 +238,9 @@ struct tutti_device {
          * messages do not wait for them then, and they are called on a thread of their own. 0, or NULL: they are quick.
          */
         uint64_t (*usual_ns)(void);
+        /* 1 if export and import, of ranges too, and memory.alloc() never wait for kernels that run: they may be called
+         * while kernels in stream order wait for this process. release() may wait for them. NULL: all may. */
+        int (*maps_beside)(void);
         /* Lets kernels of `gpu` load and store the allocation of this process that holds `device`, which lies on
          * another of its GPUs. Nothing else makes them: a kernel that is given such a pointer without it fails, and the
          * GPU is lost to the process. Copies need nothing. TUTTI_ERR_UNAVAILABLE (not reported) where no link joins the

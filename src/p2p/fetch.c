@@ -66,7 +66,7 @@ static int engines_come_first(struct tutti_p2p_fetch *const of[], unsigned n, in
 /* 1 if nothing but the end of the kernel is needed to end them. */
 static int may_fly(struct tutti_p2p_fetch *const of[], unsigned n)
 {
-    int may = !of[0]->engines && !of[0]->recv->engines && !tutti_endpoint_is_quiet(of[0]->worker->endpoint);
+    int may = !of[0]->engines && !of[0]->recv->engines && !tutti_endpoint_is_streamed(of[0]->worker->endpoint);
     for (unsigned i = 0; i < n; i++)
         may &= of[i]->state == TUTTI_RNDV_GETTING;
     return may;
@@ -76,7 +76,7 @@ static int may_fly(struct tutti_p2p_fetch *const of[], unsigned n)
 static unsigned launched_how(const struct tutti_p2p_fetch *first, int near, int alone)
 {
     const int keeps =
-        !tutti_endpoint_is_quiet(first->worker->endpoint) && !tutti_deferred_free_may_wait(first->worker->node);
+        !tutti_endpoint_is_streamed(first->worker->endpoint) && !tutti_deferred_free_may_wait(first->worker->node);
     return (keeps ? TUTTI_PACK_KEEP : 0) | (near ? TUTTI_PACK_NEAR : 0) | (alone ? TUTTI_PACK_ALONE : 0);
 }
 

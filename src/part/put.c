@@ -61,7 +61,7 @@ static int put_peer(const struct tutti_part *part)
 /* 0: what is not mapped yet stays so. */
 static int put_may_map(void)
 {
-    return !tutti_endpoint_is_quiet(tutti_part_engine.worker.endpoint);
+    return !tutti_endpoint_is_streamed(tutti_part_engine.worker.endpoint);
 }
 
 int tutti_part_put_is_possible(const struct tutti_part *part)

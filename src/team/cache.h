@@ -38,14 +38,24 @@ struct tutti_mapping *tutti_cache_find(struct tutti_cache *cache, int peer, int 
 int tutti_cache_refer(struct tutti_cache *cache, struct tutti_mapping *mapping, int peer, int gpu,
                       const struct tutti_export *what);
 /* Maps and keeps; the least recently used unreferenced mappings make room. TUTTI_ERR_UNAVAILABLE where all are in use,
- * and for what was forgotten by its id.
+ * and for what was forgotten by its id. Unmaps what is in the way, also what was to be unmapped later.
  * fd stays the caller's. The driver may take milliseconds; the cache can be used meanwhile. */
 int tutti_cache_add(struct tutti_cache *cache, const struct tutti_device *device, int peer, int gpu,
                     const struct tutti_export *what, int fd, int channel, struct tutti_mapping **out);
-/* The same without a wait for another thread; TUTTI_CACHE_LATER where it takes one: call it again. No channel. */
-enum { TUTTI_CACHE_LATER = 1 };
+/* The same, but what is unmapped later stays: TUTTI_ERR_UNAVAILABLE if memory that the peer has freed is still mapped
+ * there, in use or while the cache is held, or if too much such memory is. */
+int tutti_cache_add_held(struct tutti_cache *cache, const struct tutti_device *device, int peer, int gpu,
+                         const struct tutti_export *what, int fd, int channel, struct tutti_mapping **out);
+/* As that, without a wait for another thread; TUTTI_CACHE_LATER where it takes one: call it again; TUTTI_CACHE_STALE in
+ * place of the TUTTI_ERR_UNAVAILABLE above. No channel. */
+enum { TUTTI_CACHE_LATER = 1, TUTTI_CACHE_STALE };
 int tutti_cache_add_now(struct tutti_cache *cache, const struct tutti_device *device, int peer, int gpu,
                         const struct tutti_export *what, int fd, struct tutti_mapping **out);
+/* What is released is unmapped later while someone holds the cache: unmapping may wait for kernels that run. more: 1:
+ * one holder more, -1: one less. unmap_held: no kernel of this process runs that waits for a peer: unmaps it now. */
+void tutti_cache_hold(struct tutti_cache *cache, int more);
+int tutti_cache_puts_off(const struct tutti_cache *cache); /* 1 if something is to be unmapped later */
+void tutti_cache_unmap_held(struct tutti_cache *cache, const struct tutti_device *device);
 void tutti_cache_release(struct tutti_cache *cache, const struct tutti_device *device, struct tutti_mapping *mapping);
 /* Those of the mappings that are the peer's, all in use, are not kept when they are released for the last time. */
 void tutti_cache_doom(struct tutti_cache *cache, struct tutti_mapping *const mappings[], int n, int peer);

@@ -15,6 +15,9 @@ void tutti_deferred_free_release(struct tutti_node *node);
 /* Local. How many communicators with a stream live; held: 1 if some do. */
 int tutti_deferred_free_streams(const struct tutti_node *node);
 int tutti_deferred_free_held(const struct tutti_node *node);
+/* Local. 1 if memory of peers may be mapped, and own memory be exported and allocated. 0: a kernel in stream order may
+ * run, and the driver may wait for it. */
+int tutti_deferred_free_may_map(const struct tutti_node *node);
 /* Local. more: 1: a round begins in which kernels of the program may wait for what this process does; -1: it ends.
  * Until then no mapping of a peer's memory is given up, and no launch is made ready: the driver may wait for those
  * kernels. may_wait: 1 between the two. */

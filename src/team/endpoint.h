@@ -80,8 +80,8 @@ int tutti_endpoint_mapped(const struct tutti_endpoint *endpoint, int peer, int g
 int tutti_endpoint_settle_scratch(struct tutti_endpoint *endpoint, int gpu);
 int tutti_endpoint_connect(struct tutti_endpoint *endpoint, const int *peers, int n, int gpu);
 void tutti_endpoint_connected(struct tutti_endpoint *endpoint);
-/* 1 if nothing may be allocated or mapped now: kernels in stream order may be waiting for this process. */
-int tutti_endpoint_is_quiet(const struct tutti_endpoint *endpoint);
+/* 1 if kernels in stream order may be waiting for this process: no launch is made ready, no host memory registered. */
+int tutti_endpoint_is_streamed(const struct tutti_endpoint *endpoint);
 /* 1 if the packing kernels of the GPU are not loaded and that takes longer than a message: copy engines make the copies
  * of this rank's messages to itself. lack: such a copy took so many ns longer than a kernel takes. When all copies
  * together have lost the time of loading, the kernels are loaded on another thread. Neither takes a lock. */

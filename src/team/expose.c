@@ -9,9 +9,11 @@
 #include "core/status.h"
 #include "progress/engine.h"
 #include "team/cache.h"
+#include "team/deferred_free.h"
 #include "team/node.h"
 #include "team/share.h"
 #include "team/socket.h"
+#include "team/watcher.h"
 
 enum {
     FIRST_CALLS = 4,     /* in which ranks wait for each other's mappings */
@@ -43,6 +45,7 @@ struct tutti_exposing {
     struct expose_own own[TUTTI_EXPOSED];
     struct expose_peer peer[TUTTI_MAX_GPUS];
     uint64_t calls, waited_ns, frees;
+    int unmaps; /* 1: of the call under way: no kernel runs that the driver might wait for */
 };
 
 void tutti_expose_begin(struct tutti_node *node, int words)
@@ -181,9 +184,11 @@ static void expose_drop(struct tutti_team *team, struct tutti_exposing *x, int r
         tutti_cache_doom(team->node->cache, &peer->held[i], 1, tutti_team_peer(team, r));
     tutti_cache_release(team->node->cache, team->device, peer->held[i]);
     peer->held[i] = NULL;
+    if (x->unmaps)
+        tutti_cache_unmap_held(team->node->cache, team->device);
 }
 
-/* TUTTI_OK and a mapping; TUTTI_CACHE_LATER: to be called again; or the failure. */
+/* TUTTI_OK and a mapping; TUTTI_CACHE_LATER, TUTTI_CACHE_STALE: to be called again; or the failure. */
 static int expose_import(struct tutti_team *team, int r, const struct tutti_share *share, int *descriptor,
                          struct tutti_mapping **out)
 {
@@ -221,9 +226,11 @@ static int expose_map(struct tutti_team *team, struct tutti_exposing *x, int r, 
     const int status = expose_import(team, r, &share, &peer->descriptor[i], &peer->held[i]);
     if (status == TUTTI_CACHE_LATER)
         return 0;
-    expose_close(&peer->descriptor[i]);
     const uint64_t base = status == TUTTI_OK ? (uint64_t)(uintptr_t)peer->held[i]->base + share.offset : 0;
-    peer->number[i] = number;
+    if (status != TUTTI_CACHE_STALE) { /* else the owner does not wait for it, but may get it in a later call */
+        expose_close(&peer->descriptor[i]);
+        peer->number[i] = number;
+    }
     atomic_store_explicit(&x->page->mapped[r][i].base, base, memory_order_relaxed);
     atomic_store_explicit(&x->page->mapped[r][i].number, number, memory_order_release);
     return 1;
@@ -261,15 +268,21 @@ static void expose_apart_end(const struct tutti_team *team)
         team->device->launch.apart_end();
 }
 
-/* 1 if no kernel in stream order can be running. */
-static int expose_is_quiet(struct tutti_team *team, struct tutti_stream *stream)
+/* What a call may do. BUSY: map. MEETS: the same, and wait for the peers' mappings. REST: no kernel in stream order can
+ * be running, so it gives up mappings too. */
+enum expose_leave { EXPOSE_NOTHING, EXPOSE_BUSY, EXPOSE_MEETS, EXPOSE_REST };
+
+static enum expose_leave expose_leave(const struct tutti_team *team, struct tutti_stream *stream)
 {
     const struct tutti_device *device = team->device;
-    if (atomic_load_explicit(&team->node->streams, memory_order_relaxed) > (team->share ? 1 : 0))
-        return 0;
-    if (device->stream.capturing && device->stream.capturing(stream) != 0)
-        return 0;
-    return device->stream.query(stream) == 1;
+    const int captured = device->stream.capturing ? device->stream.capturing(stream) : 0;
+    const int idle = captured == 0 && device->stream.query(stream) == 1;
+    if (idle && (tutti_deferred_free_streams(team->node) <= (team->share ? 1 : 0) ||
+                 (!team->is_nonblocking && !tutti_fiber_here() && tutti_watcher_rests(team->node))))
+        return EXPOSE_REST;
+    if (captured < 0 || !tutti_deferred_free_may_map(team->node))
+        return EXPOSE_NOTHING;
+    return captured || idle ? EXPOSE_MEETS : EXPOSE_BUSY;
 }
 
 /* The address of entry i for rank r. 1: rank r has mapped it, or cannot. */
@@ -375,6 +388,20 @@ static void expose_count(struct tutti_exposing *x)
     atomic_store_explicit(&x->page->calls, x->calls, memory_order_release);
 }
 
+/* Maps what peers expose, and waits for their mappings. A busy stream gets its launches without a wait, but in the
+ * first calls. */
+static void expose_await(struct tutti_team *team, struct tutti_exposing *x, enum expose_leave leave,
+                         const struct tutti_expose_buffer buffer[], const int entry[], uint64_t there[])
+{
+    struct expose_wait wait = {team, x, entry, buffer, there, tutti_now_ns(), 0};
+    if (leave == EXPOSE_BUSY && x->calls > FIRST_CALLS) {
+        (void)expose_is_over(&wait);
+        return;
+    }
+    tutti_progress_wait(&(const struct tutti_wait){.done = expose_is_over, .with = &wait});
+    x->waited_ns += wait.waited;
+}
+
 void tutti_expose(struct tutti_team *team, struct tutti_stream *stream, const struct tutti_expose_buffer buffer[],
                   uint64_t there[])
 {
@@ -383,24 +410,27 @@ void tutti_expose(struct tutti_team *team, struct tutti_stream *stream, const st
     memset(there, 0, (size_t)team->size * sizeof *there);
     if (!x)
         return;
-    if (expose_is_kept(team, x, buffer, entry, there)) {
+    const int kept = expose_is_kept(team, x, buffer, entry, there);
+    if (kept && !(team->stream_of_calls && tutti_cache_puts_off(team->node->cache))) {
         expose_count(x);
         return;
     }
-    const int quiet = expose_is_quiet(team, stream) && expose_apart_begin(team);
-    if (quiet)
+    const enum expose_leave leave = expose_leave(team, stream);
+    const int may = leave != EXPOSE_NOTHING && expose_apart_begin(team);
+    x->unmaps = may && leave == EXPOSE_REST;
+    if (x->unmaps)
+        tutti_cache_unmap_held(team->node->cache, team->device);
+    if (may)
         expose_look(team, x);
-    expose_entries(team, x, buffer, quiet, entry);
-    if (quiet)
+    expose_entries(team, x, buffer, may, entry);
+    if (may)
         expose_apart_end(team);
     expose_count(x);
-    if (!quiet) {
+    if (may)
+        expose_await(team, x, leave, buffer, entry, there);
+    else
         expose_resolve(team, x, entry, buffer, there);
-        return;
-    }
-    struct expose_wait wait = {team, x, entry, buffer, there, tutti_now_ns(), 0};
-    tutti_progress_wait(&(const struct tutti_wait){.done = expose_is_over, .with = &wait});
-    x->waited_ns += wait.waited;
+    x->unmaps = 0;
 }
 
 void tutti_expose_end(struct tutti_team *team)

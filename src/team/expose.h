@@ -16,9 +16,11 @@ struct tutti_expose_buffer {
 
 /* Local; never waits for a peer longer than a few milliseconds, and only if memory is new. Sets there[r] to the address
  * of buffer[r] in the address space of rank r's kernels; 0: rank r has not mapped it (yet). `stream`: of the kernels
- * that follow. Exposes and maps memory only if no kernel of this process waits for a peer: the stream is idle and not
- * captured, and no other communicator has a stream. Not between waiting_begin and waiting_end. All ranks make the same
- * calls on a team, so that ranks meet in the first ones. Team open, one rank a GPU. */
+ * that follow. Exposes and maps memory only while no kernel waits for a peer that the driver might wait for: if the
+ * device maps beside running kernels (share.maps_beside), also while streams are busy or captured; otherwise if the
+ * stream is idle and not captured, and no other communicator has a stream. In that state alone mappings are given up.
+ * Not between waiting_begin and waiting_end. All ranks make the same calls on a team, so that ranks meet in the first
+ * ones. Team open, one rank a GPU. */
 void tutti_expose(struct tutti_team *team, struct tutti_stream *stream, const struct tutti_expose_buffer buffer[],
                   uint64_t there[]);
 

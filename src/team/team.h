@@ -71,6 +71,9 @@ struct tutti_team {
     /* Local, set before it has a share: its kernels in stream order, and those of blocking calls, run one after the
      * other with those of all other teams of this rank where this is 1. So these teams have their blocks together. */
     int turns;
+    /* Set before it has a share: the stream of its calls in stream order. NULL: there are several, or other threads may
+     * use it while this one calls. */
+    struct tutti_stream *stream_of_calls;
 
     /* Where open: */
     const struct tutti_device *device;

@@ -277,6 +277,26 @@ void tutti_watcher_remove(struct tutti_team *team)
     pthread_mutex_unlock(&watcher->lock);
 }
 
+static int watched_rests(const struct tutti_team *team)
+{
+    const struct tutti_device *device = team->device;
+    struct tutti_stream *const stream = team->stream_of_calls;
+    return stream && (!device->stream.capturing || device->stream.capturing(stream) == 0) &&
+           device->stream.query(stream) == 1 && device->stream.query(team->stream) == 1;
+}
+
+int tutti_watcher_rests(struct tutti_node *node)
+{
+    int watched = 0, rest = 1;
+    if (!node->watcher)
+        return 0;
+    pthread_mutex_lock(&node->watcher->lock);
+    for (const struct watched *w = node->watcher->first; w && rest; w = w->next, watched++)
+        rest = watched_rests(w->team);
+    pthread_mutex_unlock(&node->watcher->lock);
+    return rest && watched == atomic_load(&node->streams); /* those over several nodes are not watched */
+}
+
 void tutti_watcher_end(struct tutti_node *node)
 {
     struct tutti_watcher *watcher = node->watcher;

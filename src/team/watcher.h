@@ -2,7 +2,7 @@
  * wakes a few times a second while there are communicators with a stream. If a peer has died or given up, or a kernel
  * has left after its time limit, the watcher reports it, sets this rank's abort word, marks this rank as given up for
  * its peers, and stores the failure in team->fault for the next call. A kernel that waits long is reported once. The
- * watcher calls neither the device nor the MPI. */
+ * thread calls neither the device nor the MPI. */
 #ifndef TUTTI_TEAM_WATCHER_H
 #define TUTTI_TEAM_WATCHER_H
 
@@ -15,6 +15,9 @@ int tutti_watcher_add(struct tutti_team *team);
 void tutti_watcher_expect(struct tutti_team *team, int node_rank);
 /* Local. No longer; on return the watcher does not know the team. Also of a team that is not watched. */
 void tutti_watcher_remove(struct tutti_team *team);
+/* Local. 1 if nothing is in any stream of communicators, and none of these streams is captured; 0 also if that is not
+ * known, as where several threads may use them. */
+int tutti_watcher_rests(struct tutti_node *node);
 /* Local, any thread. Everything of the team that is in flight on this rank leaves, and peers' watchers see that it has.
  */
 void tutti_watcher_give_up(struct tutti_team *team, int status);

@@ -143,6 +143,10 @@ foreach(order enqueue blocking)
              "TUTTI_RULES=alltoall:*@direct bcast:*@split_direct,*@direct allreduce:*@${row} reduce:*@${other} reduce_scatter:*@${other}")
   endforeach()
 endforeach()
+foreach(several plain multiple order)
+  gpu_test(several-${several} mpi-enqueue_several ${gpu_ranks} ARGS ${several} ENV CUDA_DEVICE_MAX_CONNECTIONS=32
+           "TUTTI_RULES=alltoall:*@direct bcast:*@direct allreduce:*@pipeline_direct reduce:*@mapped_deep reduce_scatter:*@mapped_deep")
+endforeach()
 gpu_test(moves-shared mpi-types_collectives ${shared} ARGS 300 device)
 # A neighbour twice.
 foreach(row "ll|packets" "ll128|packets of whole lines" "direct|stored into results or through the windows" "pipeline|chunks through the windows")
@@ -208,6 +212,7 @@ gpu_sequences(default-unequal default 200000 64m 20 RANKS ${gpu_ranks} ENV TUTTI
 gpu_sequences(chains chains 300000 64m 20 RANKS 2 ${gpu_ranks})
 gpu_sequences(direct direct 350000 64m 20 RANKS 2 ${gpu_ranks})
 gpu_sequences(direct-mapped direct 355000 64m 20 RANKS 2 ${gpu_ranks} ENV TUTTI_TEST_STREAMS=1)
+gpu_sequences(deep deep 362000 64m 20 RANKS 2 ${gpu_ranks})
 gpu_sequences(deep-mapped deep 360000 64m 20 RANKS 2 ${gpu_ranks} ENV TUTTI_TEST_STREAMS=1)
 gpu_sequences(engines engines 370000 64m 20 RANKS 2 ${gpu_ranks})
 gpu_sequences(engines-reduce engines_reduce 370000 64m 20 RANKS 2)

@@ -212,6 +212,18 @@ static uint64_t cuda_share_usual_ns(void)
     return 2000000;
 }
 
+/* Seen with driver 13.0: IPC handles are opened, descriptors and pools imported while kernels of both processes run.
+ * Older drivers were not tried. */
+static int cuda_maps_beside(void)
+{
+    enum { TRIED = 13000 };
+    static _Atomic int version;
+    int now = atomic_load_explicit(&version, memory_order_relaxed);
+    if (now == 0 && tutti_cuda.DriverGetVersion(&now) == CUDA_SUCCESS)
+        atomic_store_explicit(&version, now, memory_order_relaxed);
+    return now >= TRIED;
+}
+
 static unsigned cuda_blocks(int gpu)
 {
     CUdevice device;
@@ -339,6 +351,7 @@ const struct tutti_device tutti_device_cuda = {
     .share.import = tutti_cuda_gated_import,
     .share.release = tutti_cuda_gated_release,
     .share.usual_ns = cuda_share_usual_ns,
+    .share.maps_beside = cuda_maps_beside,
     .share.reach = tutti_cuda_gated_reach_memory,
     .range.grain = tutti_cuda_range_grain,
     .range.open = tutti_cuda_gated_range_open,

@@ -198,6 +198,19 @@ static void host_awaits_nothing(const char *what)
     (void)what;
 }
 
+/* As on a GPU: memory of peers can be mapped at any time, and unmapping it waits for all kernels of the process. */
+static int host_maps_beside(void)
+{
+    return 1;
+}
+
+static int tutti_host_release_at_rest(int gpu, const struct tutti_export *what, void *base)
+{
+    if (!tutti_host_ranks_are_threads)
+        tutti_host_streams_drain_all();
+    return tutti_host_release(gpu, what, base);
+}
+
 #define KEPT_BACK_BY(shut, await, name, parameters, arguments)                                                         \
     static int kept_##name parameters                                                                                  \
     {                                                                                                                  \
@@ -225,7 +238,7 @@ KEPT_BY_STEPS(map_host, (int gpu, void *host, size_t bytes, void **device), (gpu
 KEPT_BY_STEPS(unmap_host, (int gpu, void *host), (gpu, host))
 KEPT_BACK(export, (const void *device, struct tutti_export *out, int *fd), (device, out, fd))
 KEPT_BY_STEPS(import, (int gpu, const struct tutti_export *what, int fd, void **base), (gpu, what, fd, base))
-KEPT_BY_STEPS(release, (int gpu, const struct tutti_export *what, void *base), (gpu, what, base))
+KEPT_BY_STEPS(release_at_rest, (int gpu, const struct tutti_export *what, void *base), (gpu, what, base))
 KEPT_BACK(reach_memory, (int gpu, const void *device), (gpu, device))
 KEPT_BACK(range_open, (int gpu, size_t bytes, void **base), (gpu, bytes, base))
 KEPT_BACK(range_add, (int gpu, void *at, size_t bytes), (gpu, at, bytes))
@@ -368,7 +381,8 @@ const struct tutti_device tutti_device_host = {
     .memory.unmap_host = kept_unmap_host,
     .share.export = kept_export,
     .share.import = kept_import,
-    .share.release = kept_release,
+    .share.release = kept_release_at_rest,
+    .share.maps_beside = host_maps_beside,
     .share.usual_ns = host_share_usual_ns,
     .share.reach = kept_reach_memory,
     .range.grain = tutti_host_range_grain,

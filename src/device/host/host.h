@@ -40,6 +40,7 @@ int tutti_host_check_import(const struct tutti_export *what, int fd);
 
 /* Waits until all streams of the GPU have done what was put into them. */
 void tutti_host_streams_drain(int gpu);
+void tutti_host_streams_drain_all(void);
 int tutti_host_stream_create(int gpu, struct tutti_stream **out);
 int tutti_host_stream_wrap(int gpu, void *handle, struct tutti_stream **out);
 int tutti_host_stream_identity(const struct tutti_stream *stream, int *gpu, void **handle);

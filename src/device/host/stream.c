@@ -144,15 +144,30 @@ static int stream_gone(const struct tutti_stream *stream)
     return stream->gpu >= 0 && stream->life != tutti_host_life(stream->gpu);
 }
 
+static void stream_drain(struct tutti_stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    while (stream->queued > 0)
+        pthread_cond_wait(&stream->changed, &stream->lock);
+    pthread_mutex_unlock(&stream->lock);
+}
+
 void tutti_host_streams_drain(int gpu)
 {
     pthread_mutex_lock(&streams_lock);
     for (struct tutti_stream *stream = streams; stream; stream = stream->next) {
-        pthread_mutex_lock(&stream->lock);
-        while (stream->gpu == gpu && stream->queued > 0)
-            pthread_cond_wait(&stream->changed, &stream->lock);
-        pthread_mutex_unlock(&stream->lock);
+        if (stream->gpu == gpu)
+            stream_drain(stream);
     }
+    pthread_mutex_unlock(&streams_lock);
+}
+
+/* Without the lock a stream could go meanwhile; with it no other can be made, as on a GPU. */
+void tutti_host_streams_drain_all(void)
+{
+    pthread_mutex_lock(&streams_lock);
+    for (struct tutti_stream *stream = streams; stream; stream = stream->next)
+        stream_drain(stream);
     pthread_mutex_unlock(&streams_lock);
 }
 

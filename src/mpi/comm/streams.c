@@ -259,6 +259,7 @@ static const char *open_on(struct tutti_comm *comm, struct tutti_mpix_stream *st
         return tutti_comms_stream_proxy(comm, stream);
     tutti_comms_connect(team, stream->gpu);
     team->turns = stream->order == TUTTI_STREAM_DEFAULT && !tutti_door.multiple;
+    team->stream_of_calls = tutti_door.multiple ? NULL : stream->stream;
     int status = tutti_enqueue_open(team, stream->gpu);
     if (status != TUTTI_OK || team->state != TUTTI_TEAM_OPEN)
         return team->why && status == TUTTI_ERR_UNAVAILABLE ? team->why : tutti_status_text(status);

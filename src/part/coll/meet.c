@@ -274,7 +274,7 @@ void tutti_pcoll_meet_attempt(struct tutti_pcoll *p)
     mappings_drop(p);
     memset(&m->agreement.mine, 0, sizeof m->agreement.mine);
     m->agreement.mine.ok =
-        tutti_endpoint_is_quiet(tutti_part_engine.worker.endpoint) ? TUTTI_MEET_QUIET : offer_fill(p);
+        tutti_endpoint_is_streamed(tutti_part_engine.worker.endpoint) ? TUTTI_MEET_QUIET : offer_fill(p);
     agreement_send(p, TUTTI_MEET_SENDS_OFFER);
 }
 
@@ -321,7 +321,7 @@ static enum tutti_reaching rank_reach(struct tutti_pcoll *p, int r)
     uint64_t *const at[] = {&m->view.in[r], &m->view.out[r], &m->view.count[r]};
     const uint64_t all = m->view.bytes * (uint64_t)p->partitions;
     const uint64_t bytes[] = {all, all, tutti_meet_counters(p)};
-    const int may_map = !tutti_endpoint_is_quiet(tutti_part_engine.worker.endpoint);
+    const int may_map = !tutti_endpoint_is_streamed(tutti_part_engine.worker.endpoint);
     uint32_t *const marks = tutti_marks_view(node, tutti_device(), peer, gpu, may_map);
     if (!marks)
         return may_map ? TUTTI_REACH_NOT : TUTTI_REACH_LATER;
@@ -347,7 +347,7 @@ static int view_own(struct tutti_pcoll *p)
     struct tutti_node *node = tutti_part_engine.worker.node;
     const int rank = p->args.rank;
     uint32_t *const marks = tutti_marks_view(node, tutti_device(), tutti_node_rank(node), m->agreement.mine.gpu,
-                                             !tutti_endpoint_is_quiet(tutti_part_engine.worker.endpoint));
+                                             !tutti_endpoint_is_streamed(tutti_part_engine.worker.endpoint));
     if (!marks)
         return 0;
     m->view.ranks = p->args.size;

@@ -258,9 +258,9 @@ int tutti_endpoint_reset_gpus(const struct tutti_endpoint *endpoint, int gpus[])
     return n;
 }
 
-int tutti_endpoint_is_quiet(const struct tutti_endpoint *endpoint)
+int tutti_endpoint_is_streamed(const struct tutti_endpoint *endpoint)
 {
-    return tutti_endpoint_quiet(endpoint);
+    return endpoint->connected && !endpoint->connecting && tutti_deferred_free_held(endpoint->node);
 }
 
 /* Index of the GPU where its scratch is not there yet; negative otherwise. */

@@ -114,8 +114,8 @@ static void map_asked(void *with)
     const uint64_t begun = tutti_now_ns();
     from->mapped = NULL;
     if (from->asked_life == tutti_gpu_life(from->asked_gpu) &&
-        tutti_cache_add(endpoint->node->cache, endpoint->device, peer, from->asked_gpu, &from->asked, from->fd,
-                        from->asked_channel, &from->mapped) != TUTTI_OK)
+        tutti_cache_add_held(endpoint->node->cache, endpoint->device, peer, from->asked_gpu, &from->asked, from->fd,
+                             from->asked_channel, &from->mapped) != TUTTI_OK)
         from->mapped = NULL;
     if (from->fd >= 0)
         close(from->fd);
@@ -170,7 +170,7 @@ static void mapping_settle(struct tutti_endpoint *endpoint, int peer) TUTTI_HOLD
     }
     if (atomic_load_explicit(&tutti_endpoint_theirs(endpoint, peer)->wanted[endpoint->node->rank].id,
                              memory_order_acquire) != 0 ||
-        tutti_endpoint_is_quiet(endpoint))
+        tutti_endpoint_quiet(endpoint))
         return;
     if (tutti_socket_take(endpoint->node, peer, TUTTI_NOTE_ENDPOINT, 0, from->asked.id, &fd) && fd >= 0)
         map_beside(endpoint, peer, fd);
@@ -218,7 +218,7 @@ static enum tutti_reaching endpoint_map(struct tutti_endpoint *endpoint, int pee
     *out = tutti_cache_find(endpoint->node->cache, peer, gpu, what);
     if (*out)
         return TUTTI_REACHED;
-    if (is_hopeless(from, what->id, gpu) || tutti_endpoint_is_quiet(endpoint))
+    if (is_hopeless(from, what->id, gpu) || tutti_endpoint_quiet(endpoint))
         return TUTTI_REACH_NOT;
     if (from->asked.id == 0) {
         mapping_ask(endpoint, peer, gpu, channel, what); /* may be mapped now, or have failed */
@@ -305,7 +305,7 @@ enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, 
             atomic_store(state, TUTTI_MAPS_NOT_YET);
             there = TUTTI_REACH_LATER;
         }
-    } else if (there == TUTTI_REACH_NOT && !tutti_endpoint_is_quiet(endpoint) && atomic_load(state) != TUTTI_MAPS) {
+    } else if (there == TUTTI_REACH_NOT && !tutti_endpoint_quiet(endpoint) && atomic_load(state) != TUTTI_MAPS) {
         tutti_debug("the scratch of rank %d of this node cannot be mapped for GPU %d", peer, gpu);
         atomic_store_explicit(state, TUTTI_MAPS_CANNOT, memory_order_release);
         atomic_store(&endpoint->again, tutti_now_ns() + TUTTI_ENDPOINT_AGAIN_NS);

@@ -174,10 +174,11 @@ static inline struct tutti_endpoints *tutti_endpoint_theirs(const struct tutti_e
     return &endpoint->node->peer[peer].page->control->endpoints;
 }
 
-/* See tutti_endpoint_is_quiet(). */
+/* 1 if nothing may be allocated or mapped now: kernels in stream order may be waiting for this process, and the driver
+ * for them. What messages need between ranks of a communicator with a stream is there. */
 static inline int tutti_endpoint_quiet(const struct tutti_endpoint *endpoint)
 {
-    return endpoint->connected && !endpoint->connecting && tutti_deferred_free_held(endpoint->node);
+    return endpoint->connected && !endpoint->connecting && !tutti_deferred_free_may_map(endpoint->node);
 }
 
 /* 1 if mapping and allocating may take the device longer than a message. */

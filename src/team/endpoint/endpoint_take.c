@@ -127,10 +127,10 @@ static enum tutti_reaching reach_own(struct tutti_endpoint *endpoint, int owner,
         return TUTTI_REACH_NOT;
     if (owner == gpu)
         return TUTTI_REACHED;
-    if (tutti_endpoint_is_quiet(endpoint) || endpoint->device->share.export(pointer, &what, &fd) != TUTTI_OK)
+    if (tutti_endpoint_quiet(endpoint) || endpoint->device->share.export(pointer, &what, &fd) != TUTTI_OK)
         return TUTTI_REACH_NOT;
     const int status =
-        tutti_cache_add(endpoint->node->cache, endpoint->device, endpoint->node->rank, gpu, &what, fd, 0, held);
+        tutti_cache_add_held(endpoint->node->cache, endpoint->device, endpoint->node->rank, gpu, &what, fd, 0, held);
     if (fd >= 0)
         close(fd);
     if (status != TUTTI_OK)

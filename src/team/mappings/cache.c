@@ -1,4 +1,4 @@
-#include "team/cache.h"
+#include "team/mappings/cache_own.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,24 +15,7 @@
 #include "progress/gate.h"
 #include "team/exports.h"
 
-enum { CHAINS_LEAST = 64, GONE = 256 };
-
-struct tutti_cache {
-    struct tutti_lock lock; /* no mapping is made or released under it: that takes the driver milliseconds */
-    size_t entries, count;  /* most, and now without channels in use */
-    size_t chains;          /* a power of two */
-    struct tutti_mapping **chain;
-    struct tutti_mapping ends; /* ends.newer: least recently used; ends.older: most recently */
-    /* Allocations that peers have freed, the last ones: what is named before its owner frees it may be mapped late. */
-    struct cache_gone {
-        uint64_t id;
-        int peer;
-    } gone[GONE];
-    unsigned gones;
-    struct tutti_exports *exports;
-    struct tutti_mapping *_Atomic put_off; /* mappings that are released later */
-    _Atomic unsigned drops, releases;      /* mappings that were taken out, and those of them that are unmapped */
-};
+enum { CHAINS_LEAST = 64 };
 
 struct tutti_cache *tutti_cache_new(size_t entries)
 {
@@ -94,7 +77,7 @@ static void cache_unlink(struct tutti_cache *cache, struct tutti_mapping *m) TUT
     cache->count--;
 }
 
-/* Takes an unreferenced mapping out, for cache_unmap(). */
+/* Takes an unreferenced mapping out, for tutti_cache_unmap(). */
 static void cache_drop(struct tutti_cache *cache, struct tutti_mapping *m, struct tutti_mapping **dropped)
     TUTTI_HOLDS(cache->lock)
 {
@@ -102,36 +85,6 @@ static void cache_drop(struct tutti_cache *cache, struct tutti_mapping *m, struc
     atomic_fetch_add(&cache->drops, 1);
     m->next = *dropped;
     *dropped = m;
-}
-
-/* Releases that would keep steps of the host back (progress/gate.h) come with the next ones. Returns those of now. */
-static struct tutti_mapping *cache_put_off(struct tutti_cache *cache, struct tutti_mapping *dropped)
-    TUTTI_HOLDS(cache->lock)
-{
-    struct tutti_mapping **last = &dropped;
-    while (*last)
-        last = &(*last)->next;
-    *last = cache->put_off;
-    cache->put_off = tutti_gate_closed() ? dropped : NULL;
-    return cache->put_off ? NULL : dropped;
-}
-
-/* Without the lock. */
-static void cache_unmap(struct tutti_cache *cache, const struct tutti_device *device, struct tutti_mapping *dropped)
-{
-    if (!dropped && !cache->put_off)
-        return;
-    tutti_fiber_take(&cache->lock);
-    dropped = cache_put_off(cache, dropped);
-    tutti_lock_give(&cache->lock);
-    while (dropped) {
-        struct tutti_mapping *m = dropped;
-        dropped = m->next;
-        if (device && m->life == tutti_gpu_life(m->gpu) && device->share.release(m->gpu, &m->what, m->base) != TUTTI_OK)
-            tutti_debug("a mapped buffer could not be released");
-        atomic_fetch_add(&cache->releases, 1);
-        free(m);
-    }
 }
 
 /* Makes room for `more` mappings as far as unreferenced ones can go. */
@@ -145,18 +98,22 @@ static void make_room(struct tutti_cache *cache, size_t more, struct tutti_mappi
     }
 }
 
-/* What the peer had where it has `what` now is gone; what is in use goes with its last reference. */
-static void drop_stale(struct tutti_cache *cache, int peer, const struct tutti_export *what,
-                       struct tutti_mapping **dropped) TUTTI_HOLDS(cache->lock)
+/* What the peer had where it has `what` now is gone; what is in use goes with its last reference: 1 if there is such.
+ */
+static int drop_stale(struct tutti_cache *cache, int peer, const struct tutti_export *what,
+                      struct tutti_mapping **dropped) TUTTI_HOLDS(cache->lock)
 {
+    int used = 0;
     for (struct tutti_mapping *m = cache->ends.newer, *next; m != &cache->ends; m = next) {
         next = m->newer;
         if (m->peer != peer || m->what.id == what->id || !tutti_export_overlaps(&m->what, what))
             continue;
         m->doomed |= !m->channel;
+        used |= m->refs > 0;
         if (m->refs == 0)
             cache_drop(cache, m, dropped);
     }
+    return used;
 }
 
 static void mapping_refer(struct tutti_cache *cache, struct tutti_mapping *m) TUTTI_HOLDS(cache->lock)
@@ -210,14 +167,14 @@ int tutti_cache_refer(struct tutti_cache *cache, struct tutti_mapping *mapping, 
 static int cache_is_gone(const struct tutti_cache *cache, int peer, uint64_t id)
 {
     int i = 0;
-    while (i < GONE && (cache->gone[i].id != id || cache->gone[i].peer != peer))
+    while (i < TUTTI_CACHE_GONE && (cache->gone[i].id != id || cache->gone[i].peer != peer))
         i++;
-    return i < GONE;
+    return i < TUTTI_CACHE_GONE;
 }
 
-/* The mapping, or the entry of one that the caller makes, with one more reference. A status. */
+/* The mapping, or the entry of one that the caller makes, with one more reference. A status, or TUTTI_CACHE_STALE. */
 static int cache_enter(struct tutti_cache *cache, const struct tutti_mapping *key, struct tutti_mapping **out,
-                       struct tutti_mapping **dropped) TUTTI_HOLDS(cache->lock)
+                       struct tutti_mapping **dropped, int *used) TUTTI_HOLDS(cache->lock)
 {
     struct tutti_mapping *m = *out = cache_seek(cache, key->peer, key->gpu, &key->what);
     if (m) {
@@ -226,7 +183,9 @@ static int cache_enter(struct tutti_cache *cache, const struct tutti_mapping *ke
     }
     if (cache_is_gone(cache, key->peer, key->what.id))
         return TUTTI_ERR_UNAVAILABLE;
-    drop_stale(cache, key->peer, &key->what, dropped);
+    *used = drop_stale(cache, key->peer, &key->what, dropped);
+    if (tutti_cache_is_stale(cache, key, *dropped) || (*used && !key->what.needs_fd))
+        return TUTTI_CACHE_STALE;
     if (!key->channel)
         make_room(cache, 1, dropped);
     if (!key->channel && cache->count >= cache->entries)
@@ -291,7 +250,7 @@ static int cache_import(struct tutti_cache *cache, const struct tutti_device *de
         return status;
     if (!waits)
         return TUTTI_CACHE_LATER;
-    cache_unmap(cache, device, NULL);
+    tutti_cache_unmap(cache, device, NULL);
     tutti_progress_wait(&(const struct tutti_wait){.done = cache_rests, .with = cache, .quiet = 1});
     return device->share.import(m->gpu, &m->what, fd, &m->base);
 }
@@ -313,12 +272,13 @@ static int cache_add(struct tutti_cache *cache, const struct tutti_device *devic
     else if (!is_unmade(&making))
         return TUTTI_CACHE_LATER;
     tutti_lock_held(&cache->lock);
-    int status = cache_enter(cache, &key, &m, &dropped);
+    int used = 0, status = cache_enter(cache, &key, &m, &dropped, &used);
     const int make = status == TUTTI_OK && m->making;
     tutti_lock_give(&cache->lock);
-    cache_unmap(cache, device, dropped);
+    tutti_cache_unmap(cache, device, dropped);
     if (make) {
         status = cache_import(cache, device, m, fd, waits);
+        status = status < 0 && used ? TUTTI_CACHE_STALE : status; /* memory behind a descriptor may be mapped beside */
         tutti_fiber_take(&cache->lock);
         cache_settle(cache, m, status);
         tutti_lock_give(&cache->lock);
@@ -334,7 +294,19 @@ static int cache_add(struct tutti_cache *cache, const struct tutti_device *devic
 int tutti_cache_add(struct tutti_cache *cache, const struct tutti_device *device, int peer, int gpu,
                     const struct tutti_export *what, int fd, int channel, struct tutti_mapping **out)
 {
-    return cache_add(cache, device, peer, gpu, what, fd, channel, 1, out);
+    int status = cache_add(cache, device, peer, gpu, what, fd, channel, 1, out);
+    if (status == TUTTI_CACHE_STALE) {
+        tutti_cache_unmap_held(cache, device);
+        status = cache_add(cache, device, peer, gpu, what, fd, channel, 1, out);
+    }
+    return status == TUTTI_CACHE_STALE ? TUTTI_ERR_UNAVAILABLE : status;
+}
+
+int tutti_cache_add_held(struct tutti_cache *cache, const struct tutti_device *device, int peer, int gpu,
+                         const struct tutti_export *what, int fd, int channel, struct tutti_mapping **out)
+{
+    const int status = cache_add(cache, device, peer, gpu, what, fd, channel, 1, out);
+    return status == TUTTI_CACHE_STALE ? TUTTI_ERR_UNAVAILABLE : status;
 }
 
 int tutti_cache_add_now(struct tutti_cache *cache, const struct tutti_device *device, int peer, int gpu,
@@ -354,7 +326,7 @@ void tutti_cache_release(struct tutti_cache *cache, const struct tutti_device *d
     else if (m->refs == 0 && m->channel)
         make_room(cache, 0, &dropped);
     tutti_lock_give(&cache->lock);
-    cache_unmap(cache, device, dropped);
+    tutti_cache_unmap(cache, device, dropped);
 }
 
 static void cache_doom(struct tutti_cache *cache, struct tutti_mapping *const mappings[], int n, int peer)
@@ -377,7 +349,7 @@ void tutti_cache_forget(struct tutti_cache *cache, const struct tutti_device *de
     struct tutti_mapping *dropped = NULL;
     tutti_fiber_take(&cache->lock);
     if (id)
-        cache->gone[cache->gones++ % GONE] = (struct cache_gone){id, peer};
+        cache->gone[cache->gones++ % TUTTI_CACHE_GONE] = (struct cache_gone){id, peer};
     for (struct tutti_mapping *m = cache->ends.newer, *next; m != &cache->ends; m = next) {
         next = m->newer;
         if (m->peer != peer || (id ? m->what.id != id : m->channel))
@@ -388,7 +360,7 @@ void tutti_cache_forget(struct tutti_cache *cache, const struct tutti_device *de
             m->doomed = !m->channel;
     }
     tutti_lock_give(&cache->lock);
-    cache_unmap(cache, device, dropped);
+    tutti_cache_unmap(cache, device, dropped);
 }
 
 struct tutti_exports *tutti_cache_exports(struct tutti_cache *cache)
@@ -414,7 +386,7 @@ void tutti_cache_empty(struct tutti_cache *cache, const struct tutti_device *dev
         cache_drop(cache, m, &dropped);
     }
     tutti_lock_give(&cache->lock);
-    cache_unmap(cache, device, dropped);
+    tutti_cache_unmap_unless(cache, device, dropped, 0);
 }
 
 void tutti_cache_free(struct tutti_cache *cache)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "device/device.h"
+#include "team/cache.h"
 #include "team/node.h"
 
 struct tutti_deferred_free {
@@ -52,14 +53,18 @@ void tutti_deferred_free_launch(struct tutti_node *node, struct tutti_prepared *
 
 void tutti_deferred_free_hold(struct tutti_node *node)
 {
+    tutti_cache_hold(node->cache, 1);
     atomic_fetch_add(&node->streams, 1);
 }
 
 void tutti_deferred_free_release(struct tutti_node *node)
 {
     const struct tutti_device *const device = deferred_free_device(node);
-    if (atomic_fetch_sub(&node->streams, 1) == 1 && tutti_device_active(device))
-        tutti_deferred_free_end(node, 1);
+    tutti_cache_hold(node->cache, -1);
+    if (atomic_fetch_sub(&node->streams, 1) != 1 || !tutti_device_active(device))
+        return;
+    tutti_cache_unmap_held(node->cache, device);
+    tutti_deferred_free_end(node, 1);
 }
 
 int tutti_deferred_free_streams(const struct tutti_node *node)
@@ -70,6 +75,12 @@ int tutti_deferred_free_streams(const struct tutti_node *node)
 int tutti_deferred_free_held(const struct tutti_node *node)
 {
     return tutti_deferred_free_streams(node) > 0;
+}
+
+int tutti_deferred_free_may_map(const struct tutti_node *node)
+{
+    const struct tutti_device *const device = deferred_free_device(node);
+    return !tutti_deferred_free_held(node) || (device && device->share.maps_beside && device->share.maps_beside());
 }
 
 void tutti_deferred_free_kernels(struct tutti_node *node, int more)

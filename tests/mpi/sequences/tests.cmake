@@ -30,8 +30,7 @@ sequences(default default 0 375 50 128k ${sequence_equal})
 sequences(default-blocks default 10000 150 50 128k ${sequence_unequal} TUTTI_HOST_BLOCKS=24)
 sequences(chains chains 20000 225 50 128k ${sequence_equal} TUTTI_HOST_BLOCKS=24)
 sequences(chains-unequal chains 30000 75 50 512k ${sequence_unequal} TUTTI_HOST_BLOCKS=24)
-# Kernels that reach buffers of all ranks: with one stream, since ranks map no buffers while several communicators have one;
-# with more, nearly all data go through the windows.
+# Kernels that reach buffers of all ranks: with several streams, and with one, as where the driver maps nothing beside others.
 sequences(direct direct 100000 150 50 128k ${sequence_equal} TUTTI_HOST_BLOCKS=24)
 sequences(direct-mapped direct 110000 75 50 128k ${sequence_equal} TUTTI_HOST_BLOCKS=24 TUTTI_TEST_STREAMS=1)
 sequences(deep deep 150000 75 50 128k ${sequence_equal} TUTTI_HOST_BLOCKS=24)
