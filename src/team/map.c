@@ -80,8 +80,8 @@ static int map_rest(struct tutti_team *team, int r, struct request *q)
         if (q->mapping[i])
             continue;
         int fd = q->fd[i] >= 0 || q->share[0]->what.id != what->id ? q->fd[i] : q->fd[0];
-        if ((what->needs_fd && fd < 0) || tutti_cache_add(team->node->cache, team->device, membership->peer[r],
-                                                          team->gpu, what, fd, 0, &q->mapping[i]) != TUTTI_OK)
+        if ((what->needs_fd && fd < 0) || tutti_cache_add_held(team->node->cache, team->device, membership->peer[r],
+                                                               team->gpu, what, fd, 0, &q->mapping[i]) != TUTTI_OK)
             return 0;
         membership->holds[membership->held++] = q->mapping[i];
     }

@@ -74,6 +74,10 @@ static int list_overlaps(const struct tutti_mapping *list, const struct tutti_ma
 int tutti_cache_is_stale(const struct tutti_cache *cache, const struct tutti_mapping *key,
                          const struct tutti_mapping *dropped)
 {
-    return atomic_load(&cache->holders) > 0 &&
-           (cache->put_off_bytes > HELD_MOST || list_overlaps(cache->put_off, key) || list_overlaps(dropped, key));
+    if (atomic_load(&cache->holders) == 0)
+        return 0;
+    if (cache->put_off_bytes > HELD_MOST)
+        return 1;
+    /* What is behind a descriptor is mapped beside the memory that was there before it. */
+    return !key->what.needs_fd && (list_overlaps(cache->put_off, key) || list_overlaps(dropped, key));
 }
