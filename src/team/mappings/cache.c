@@ -98,8 +98,7 @@ static void make_room(struct tutti_cache *cache, size_t more, struct tutti_mappi
     }
 }
 
-/* What the peer had where it has `what` now is gone; what is in use goes with its last reference: 1 if there is such.
- */
+/* What the peer had where it has `what` now is gone; what is in use goes with its last reference, and 1 is returned. */
 static int drop_stale(struct tutti_cache *cache, int peer, const struct tutti_export *what,
                       struct tutti_mapping **dropped) TUTTI_HOLDS(cache->lock)
 {

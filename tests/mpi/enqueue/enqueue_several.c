@@ -6,7 +6,7 @@
  *   enqueue_several [plain]     such calls
  *   enqueue_several multiple    the same with MPI_THREAD_MULTIPLE
  *   enqueue_several order       rank 0 finds that a peer has freed memory, while its stream waits for ranks that wait
- * for a message of rank 0: to unmap that memory now would be to wait for ever */
+ *                               for a message of rank 0: a call that unmaps this memory now does not return */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -258,7 +258,8 @@ static void several_order(void)
 
 int main(int argc, char **argv)
 {
-    const int order = argc > 1 && strcmp(argv[1], "order") == 0, multiple = argc > 1 && strcmp(argv[1], "multiple") == 0;
+    const int order = argc > 1 && strcmp(argv[1], "order") == 0,
+              multiple = argc > 1 && strcmp(argv[1], "multiple") == 0;
     kit_start(&argc, &argv, multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     char *in = NULL, *out = NULL;
     all = random_mix(kit_seed);
