@@ -126,6 +126,10 @@ int prog_side_draw(struct prog_drawer *d, int rank, struct prog_side *side, enum
     *side = (struct prog_side){.blocks = 1};
     prog_layout_draw(d, &side->layout, element, n, 0);
     side->count[0] = (int)(n / (size_t)side->layout.k);
+    if (n == 0 && prog_chance(d, PROG_types, 45)) { /* some elements of a type without bytes */
+        side->layout = (struct prog_layout){.family = PROG_CONTIGUOUS, .element = element, .k = 1, .runs = 1};
+        side->count[0] = 1 + prog_dice(d, 5);
+    }
     side->bottom = prog_chance(d, PROG_bottom, 25);
     side->wide = prog_chance(d, PROG_wide, 30);
     return prog_side_place(d, rank, side);
@@ -156,7 +160,7 @@ MPI_Datatype prog_layout_type(const struct prog_layout *layout)
     }
     switch (layout->family) {
     case PROG_CONTIGUOUS:
-        MPI_Type_contiguous(layout->k, base, &type);
+        MPI_Type_contiguous(layout->len[0], base, &type);
         break;
     case PROG_VECTOR:
         MPI_Type_vector(runs, lens[0], runs > 1 ? units[1] - units[0] : lens[0], base, &type);
