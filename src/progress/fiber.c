@@ -374,7 +374,8 @@ static int fiber_start(void)
 /* After a fork the child lacks the threads: nothing is done there any more, and nothing is waited for. */
 static void fiber_forget(void)
 {
-    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* another thread of the parent may have held it */
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* another thread of the parent may have held it, */
+    wake = (pthread_cond_t)PTHREAD_COND_INITIALIZER;   /* or slept on this */
     alive = 0;
     fresh = NULL;
     last_fresh = &fresh;

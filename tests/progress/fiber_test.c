@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -188,13 +190,44 @@ static void put_off(void **state)
     }
 }
 
+/* A forked child has none of the threads: fibers that it starts run on one of its own, whether the parent's thread
+ * slept when the fork came or not. */
+static void after_fork(void **state)
+{
+    (void)state;
+    for (int sleeps = 0; sleeps < 2; sleeps++) {
+        static int runs[3];
+        int status = -1;
+        memset(runs, 0, sizeof runs);
+        assert_int_equal(tutti_fiber_start(count, &runs[0]), TUTTI_OK);
+        await_all();
+        if (sleeps)
+            usleep(300000);
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            alarm(20);
+            for (int i = 0; i < 3; i++) {
+                if (tutti_fiber_start(count, &runs[i]) != TUTTI_OK)
+                    _exit(1);
+                if (i == 1)
+                    usleep(300000);
+            }
+            const int waited =
+                tutti_progress_wait(&(const struct tutti_wait){.done = none_open, .seconds = 15}) == TUTTI_OK;
+            _exit(waited && runs[0] == 2 && runs[1] == 1 && runs[2] == 1 ? 0 : 2);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        assert_int_equal(runs[0], 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_order),
-        cmocka_unit_test(locks),
-        cmocka_unit_test(waits_in_tasks),
-        cmocka_unit_test(put_off),
+        cmocka_unit_test(any_order), cmocka_unit_test(locks),      cmocka_unit_test(waits_in_tasks),
+        cmocka_unit_test(put_off),   cmocka_unit_test(after_fork),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     tutti_fibers_end();
