@@ -17,7 +17,7 @@
 #include "progress/engine.h"
 #include "progress/helper.h"
 
-enum { LOOK_NS = 1000000 /* the helper's, between its looks */, LOOKS = 60 };
+enum { LOOK_NS = 1000000 /* the helper's, between its looks */, LOOKS = 200 };
 
 /* A step that is done after so many polls, and says so to a thread that is asleep outside the engine. */
 static atomic_int left, by_helper, by_others;
