@@ -296,7 +296,7 @@ static const char cuda_rules[] =
     "message:"
     " 0-16m@direct *@engines *@direct *@packed; "
     "message_kernel:"
-    " *@4m; "
+    " *@2m; "
     "message_far:"
     " 0-255k@staged *@pipelined; "
     "bcast:"
