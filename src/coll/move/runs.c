@@ -91,6 +91,12 @@ static int runs_meet(const struct tutti_call *call, uint64_t longest)
     return longest > 0 && tutti_mover_is_even(call->collective);
 }
 
+/* The same on all ranks. */
+static unsigned runs_apart(const struct tutti_call *call, const struct tutti_runs *runs)
+{
+    return TUTTI_RUNS_APART >> call->collective & 1 ? runs->apart : 0;
+}
+
 static void runs_args(struct tutti_team *team, const struct tutti_call *call, const struct runs_between *between,
                       const struct tutti_runs *runs, uint64_t longest, struct tutti_flow_args *args)
 {
@@ -108,7 +114,7 @@ static void runs_args(struct tutti_team *team, const struct tutti_call *call, co
     args->stride = region.stride;
     args->room = runs->room;
     args->slice = runs->worth;
-    args->depth = runs->blocks;
+    args->depth = runs->blocks - runs_apart(call, runs);
     args->count = runs->direct;
     if (between->repeat.most > 0) {
         args->in = between->repeat.from;
@@ -125,14 +131,28 @@ static void runs_args(struct tutti_team *team, const struct tutti_call *call, co
     }
 }
 
+/* 1 if this rank sends itself what it sends to no other rank. */
+static int runs_own_is_apart(const struct runs_between *between, const struct tutti_move_flow *flow, uint64_t longest)
+{
+    const struct tutti_move_send *const own = &flow->send[between->own];
+    const uint64_t bytes = flow->receive[between->own].bytes;
+    int same = own->at == flow->receive[between->own].at;
+    for (int r = 0; r < between->n; r++)
+        same |= r != between->own && flow->send[r].at == own->at && flow->send[r].bytes == own->bytes;
+    return bytes > 0 && bytes <= longest && !same;
+}
+
 /* Thread blocks. Those for the peers also copy this rank's run to itself. If that run is the longest, it decides how
- * many blocks are launched. */
+ * many blocks are launched. Launches of all blocks have some for it alone where the row and the call have any. */
 static unsigned runs_blocks(const struct runs_between *between, const struct tutti_call *call,
                             const struct tutti_runs *runs, uint64_t longest)
 {
     const uint64_t own = call->flow->receive[between->own].bytes, most = own > longest ? own : longest;
     const uint64_t blocks = (most + runs->worth - 1) / runs->worth;
-    return blocks < 1 ? 1 : blocks > runs->blocks ? runs->blocks : (unsigned)blocks;
+    const unsigned apart = runs_apart(call, runs), parts = runs->blocks - apart;
+    if (blocks >= parts)
+        return apart && runs_own_is_apart(between, call->flow, longest) ? runs->blocks : parts;
+    return blocks < 1 ? 1 : (unsigned)blocks;
 }
 
 /* Grains of the longest part of a run of n bytes, as tutti_move_part() cuts it: blocks' parts are whole grains. */

@@ -10,10 +10,12 @@
 struct tutti_runs {
     enum tutti_kernel kernel;
     enum tutti_region_id region;
-    uint64_t most;    /* bytes of the longest run */
-    uint64_t room;    /* bytes of a slot in the channel */
-    uint64_t worth;   /* the least bytes of a run for a block */
-    unsigned blocks;  /* the most parts that a run is cut into */
+    uint64_t most;   /* bytes of the longest run */
+    uint64_t room;   /* bytes of a slot in the channel */
+    uint64_t worth;  /* the least bytes of a run for a block */
+    unsigned blocks; /* the most parts that a run is cut into */
+    unsigned
+        apart; /* further blocks, which copy this rank's run to itself meanwhile, if it is not longer than others */
     unsigned threads; /* of a block; 0: the kernels' own */
     unsigned grain;   /* bytes of which a warp packs one unit a thread; 0: not packets */
     int tells;        /* 1: the kernel starts with tokens: a rank stores one at each peer, and waits for theirs */
@@ -26,6 +28,10 @@ struct tutti_runs {
 #define TUTTI_RUNS_KNOWN                                                                                               \
     (TUTTI_ON(BCAST) | TUTTI_ON(GATHER) | TUTTI_ON(SCATTER) | TUTTI_ON(ALLGATHER) | TUTTI_ON(ALLGATHERV) |             \
      TUTTI_ON(ALLTOALL))
+
+/* Those in which some rank sends itself other bytes than its peers while it sends to them. */
+#define TUTTI_RUNS_APART                                                                                               \
+    (TUTTI_ON(SCATTER) | TUTTI_ON(SCATTERV) | TUTTI_ON(ALLTOALL) | TUTTI_ON(ALLTOALLV) | TUTTI_ON(ALLTOALLW))
 
 /* Sets *runs for a kernel that moves chunks through the slots of the region of chunks, of which every peer has one in
  * each set: any length. Team open. */
