@@ -31,6 +31,7 @@ enum {
     KEPT = 16,                /* stacks that wait for their next fiber */
     LINGER_NS = 20000,        /* after the last fiber, before the thread sleeps: calls come in bursts */
     LINGER_MOST_NS = 200000,  /* the same where fibers start at least twice as often, on average */
+    SHARED_NS = 20000,        /* a yield this long: another thread has the core */
     YIELD_AFTER_NS = 50000,   /* without anything that moved: others may need the core */
     SLEEP_AFTER_NS = 5000000, /* then naps are short against the wait, and others may need the core very much */
     NAP_LEAST_US = 50,
@@ -313,16 +314,20 @@ static void count_idle(uint64_t since)
 }
 
 /* A while of looking before the sleep, not where the program asked for sleep. A thread that sleeps is late by the time
- * that the machine takes to wake it (8 to 50 us), and the next call pays the system call. Where calls follow each other
- * within microseconds, some are later: the thread looks far longer than usual, or each of those would delay all ranks.
- */
+ * that the machine takes to wake it (8 to 50 us), and the next call pays the system call. So where calls follow each
+ * other closely, the thread looks far longer than usual. But if a yield gives the core to another thread, such as one
+ * of the program that waits, it sleeps: the system finds a free core when it wakes it. */
 static void fiber_linger(uint64_t since)
 {
     if (tutti_settings()->wait == TUTTI_SET_WAIT_SLEEP)
         return;
     const uint64_t until = since + (2 * idle_ns <= LINGER_MOST_NS ? LINGER_MOST_NS : LINGER_NS);
-    while (!atomic_load_explicit(&arrived.some, memory_order_relaxed) && tutti_now_ns() < until)
+    uint64_t now = tutti_now_ns(), before = now;
+    while (!atomic_load_explicit(&arrived.some, memory_order_relaxed) && now < until && now - before < SHARED_NS) {
+        before = now;
         sched_yield();
+        now = tutti_now_ns();
+    }
 }
 
 static void *fiber_engine(void *unused)
