@@ -17,11 +17,20 @@ enum { NAP_LEAST_US = 50, NAP_SHARE = 8 };
  * the core for the time of so many such yields, as a wait of the MPI does, and the system shares the core. */
 enum { LONG_YIELD_NS = 500000, KEPT_YIELDS = 8 };
 
-static atomic_int node_crowded;
+static atomic_int node_ranks, node_cores = 1;
 
-void tutti_pause_crowded(int crowded)
+void tutti_pause_among(int ranks, int cores)
 {
-    atomic_store_explicit(&node_crowded, crowded, memory_order_relaxed);
+    atomic_store_explicit(&node_ranks, ranks, memory_order_relaxed);
+    atomic_store_explicit(&node_cores, cores, memory_order_relaxed);
+}
+
+/* 1: threads of the node's ranks may need the core. The engine's threads count while they have work. */
+static int node_is_crowded(void)
+{
+    const int threads = atomic_load_explicit(&tutti_fibers_open, memory_order_relaxed) > 0 ? 2 : 1; /* of each rank */
+    return threads * atomic_load_explicit(&node_ranks, memory_order_relaxed) >
+           atomic_load_explicit(&node_cores, memory_order_relaxed);
 }
 
 static void yield_unless_it_costs(void)
@@ -60,7 +69,7 @@ void tutti_pause_by(uint64_t waited, int crowded, unsigned most_us)
         sleep_us(share_us < NAP_LEAST_US ? NAP_LEAST_US : share_us > most_us ? most_us : (unsigned)share_us);
     } else if (how == TUTTI_SET_WAIT_SPIN || (how == TUTTI_SET_WAIT_AUTO && !crowded && !long_enough)) {
         tutti_pause();
-    } else if (how == TUTTI_SET_WAIT_AUTO && !crowded && !atomic_load_explicit(&node_crowded, memory_order_relaxed)) {
+    } else if (how == TUTTI_SET_WAIT_AUTO && !node_is_crowded()) {
         yield_unless_it_costs();
     } else {
         sched_yield();

@@ -10,8 +10,9 @@ enum { TUTTI_YIELD_AFTER_NS = 50000 }; /* a wait that spins yields from then on:
 /* One pause of a wait that has lasted `waited` nanoseconds. crowded: there are more threads than cores. naps at most
  * `most_us` long, where TUTTI_WAIT is sleep. In a fiber the others go on. */
 void tutti_pause_by(uint64_t waited, int crowded, unsigned most_us);
-/* Whether the node has more ranks than cores: waits of this process always yield then, as their peers need the core. */
-void tutti_pause_crowded(int crowded);
+/* How many ranks the node has, and how many cores they share. Where they need more cores, waits of this process always
+ * yield: their peers need the core. */
+void tutti_pause_among(int ranks, int cores);
 /* Waits so long; in a fiber the others go on. */
 void tutti_nap(unsigned us);
 

@@ -197,7 +197,7 @@ int tutti_node_open(struct tutti_transport *world, struct tutti_node **out)
     if (status == TUTTI_OK && speaker < 0) {
         node->colors = d.colors;
         tutti_debug("node of %d ranks, rank %d, %d cores", node->size, node->rank, node->cores);
-        tutti_pause_crowded((tutti_settings()->node_ranks > 0 ? world->size : node->size) > node->cores);
+        tutti_pause_among(tutti_settings()->node_ranks > 0 ? world->size : node->size, node->cores);
         *out = node;
         return TUTTI_OK;
     }

@@ -9,6 +9,7 @@
 
 #include "core/clock.h"
 #include "progress/engine.h"
+#include "progress/fiber.h"
 #include "support/check.h"
 
 static unsigned yields;
@@ -53,6 +54,7 @@ int main(void)
     enum { MS = 200, YIELD_MS = 2, KEPT = 8 };
     const char *const how = getenv("TUTTI_WAIT");
     const int always = how && strcmp(how, "yield") == 0;
+    tutti_pause_among(2, 2);
     unsigned n = yields_of(MS, YIELD_MS * UINT64_C(1000000));
     if (always)
         CHECK(n > MS / YIELD_MS / 2, "%u yields of 2 ms in %d ms", n, MS);
@@ -61,8 +63,12 @@ int main(void)
     now_ns += YIELD_MS * KEPT * UINT64_C(1000000); /* until then the core is kept */
     n = yields_of(MS, 1000);
     CHECK(n > 1000, "%u yields of 1 us in %d ms: nobody needs the core", n, MS);
-    tutti_pause_crowded(1);
-    n = yields_of(MS, YIELD_MS * UINT64_C(1000000));
-    CHECK(n > MS / YIELD_MS / 2, "%u yields of 2 ms in %d ms where ranks share the cores", n, MS);
+    for (int beside = 0; beside < 2; beside++) { /* the engine's threads need cores too */
+        atomic_store(&tutti_fibers_open, beside);
+        tutti_pause_among(beside ? 2 : 3, 2);
+        n = yields_of(MS, YIELD_MS * UINT64_C(1000000));
+        CHECK(n > MS / YIELD_MS / 2, "%u yields of 2 ms in %d ms where %s share the cores", n, MS,
+              beside ? "threads" : "ranks");
+    }
     return check_failed() != 0;
 }
