@@ -179,16 +179,16 @@ static void test_rules_of_ranks(void **state)
 static void test_rules_of_two(void **state)
 {
     (void)state;
-    assert_true(chooses("allreduce", 10 << 20, 2, "twoshot_ll128") &&
+    assert_true(chooses("allreduce", 8 << 20, 2, "twoshot_ll128") &&
                 chooses("allreduce", 12 << 20, 2, "pipeline_direct"));
     assert_true(chooses("allreduce_enqueue", 8 << 20, 2, "mapped_deep") &&
-                chooses("allreduce_enqueue", 10 << 20, 2, "pipeline_direct"));
+                chooses("allreduce_enqueue", 11 << 20, 2, "pipeline_direct"));
     assert_false(chooses("allreduce_enqueue", 8 << 20, 3, "mapped_deep"));
     assert_false(chooses("allreduce_enqueue", 10 << 20, 3, "pipeline_direct"));
-    assert_true(chooses("reduce_scatter", 13 << 20, 2, "ll128") &&
-                chooses("reduce_scatter", 16 << 20, 2, "mapped_deep"));
-    assert_true(chooses("reduce_scatter_enqueue", 6 << 20, 2, "mapped_deep"));
-    assert_false(chooses("reduce_scatter_enqueue", 5 << 20, 2, "mapped_deep"));
+    assert_true(chooses("reduce_scatter", 8 << 20, 2, "ll128") &&
+                chooses("reduce_scatter", 10 << 20, 2, "mapped_deep"));
+    assert_true(chooses("reduce_scatter_enqueue", 5 << 20, 2, "mapped_deep"));
+    assert_false(chooses("reduce_scatter_enqueue", 4 << 20, 2, "mapped_deep"));
     assert_true(chooses("reduce", 32 << 20, 2, "chain") && chooses("reduce", 96 << 20, 2, "mapped_deep"));
     assert_true(chooses("reduce", 96 << 20, 3, "chain_ll128") && chooses("reduce_scatter", 32 << 20, 4, "mapped"));
 }
