@@ -119,6 +119,24 @@ static void new_memory_where_freed_memory_is_mapped(void **state)
     finish(cache);
 }
 
+/* A mapping that made room for others is to be unmapped; its memory is there, and is mapped again. */
+static void memory_that_made_room(void **state)
+{
+    (void)state;
+    struct tutti_cache *cache = tutti_cache_new(1);
+    struct tutti_mapping *m;
+    tutti_cache_hold(cache, 1);
+    for (int round = 0; round < 3; round++) {
+        assert_int_equal(map(cache, 0, 1, 1, &m), TUTTI_OK);
+        tutti_cache_release(cache, &device, m);
+        assert_int_equal(map(cache, 0, 2, 2, &m), TUTTI_OK);
+        tutti_cache_release(cache, &device, m);
+        assert_int_equal(mapped, 2 * (round + 1));
+    }
+    tutti_cache_hold(cache, -1);
+    finish(cache);
+}
+
 /* As where several teams have mapped memory, and one has not seen yet that it was freed. */
 static void freed_memory_in_use(void **state)
 {
@@ -179,9 +197,9 @@ static void room_is_made(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unmapped_later),      cmocka_unit_test(new_memory_where_freed_memory_is_mapped),
-        cmocka_unit_test(freed_memory_in_use), cmocka_unit_test(memory_kept_is_bounded),
-        cmocka_unit_test(room_is_made),
+        cmocka_unit_test(unmapped_later),         cmocka_unit_test(new_memory_where_freed_memory_is_mapped),
+        cmocka_unit_test(memory_that_made_room),  cmocka_unit_test(freed_memory_in_use),
+        cmocka_unit_test(memory_kept_is_bounded), cmocka_unit_test(room_is_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,9 +64,11 @@ void tutti_cache_unmap_held(struct tutti_cache *cache, const struct tutti_device
     tutti_cache_unmap_unless(cache, device, NULL, 0);
 }
 
+/* The same allocation, whose mapping made room for others, may be mapped again. */
 static int list_overlaps(const struct tutti_mapping *list, const struct tutti_mapping *key)
 {
-    while (list && (list->peer != key->peer || !tutti_export_overlaps(&list->what, &key->what)))
+    while (list && (list->peer != key->peer || list->what.id == key->what.id ||
+                    !tutti_export_overlaps(&list->what, &key->what)))
         list = list->next;
     return list != NULL;
 }
@@ -74,10 +76,6 @@ static int list_overlaps(const struct tutti_mapping *list, const struct tutti_ma
 int tutti_cache_is_stale(const struct tutti_cache *cache, const struct tutti_mapping *key,
                          const struct tutti_mapping *dropped)
 {
-    if (atomic_load(&cache->holders) == 0)
-        return 0;
-    if (cache->put_off_bytes > HELD_MOST)
-        return 1;
-    /* What is behind a descriptor is mapped beside the memory that was there before it. */
-    return !key->what.needs_fd && (list_overlaps(cache->put_off, key) || list_overlaps(dropped, key));
+    return atomic_load(&cache->holders) > 0 &&
+           (cache->put_off_bytes > HELD_MOST || list_overlaps(cache->put_off, key) || list_overlaps(dropped, key));
 }
