@@ -103,8 +103,8 @@ static int peer_died(struct watched *w, uint64_t now)
         return TUTTI_OK;
     const int world = member < 0; /* a queue's team is of this rank alone */
     tutti_error("rank %d (process %d) has died; rank %d gives up calls in stream order on %s",
-                world ? tutti_node_world(team->node, gone) : team_rank(team, gone), team->node->peer[gone].pid,
-                world ? tutti_node_world(team->node, team->node->rank) : team->rank, team_label(team));
+                world ? team->node->world_rank[gone] : team_rank(team, gone), team->node->peer[gone].pid,
+                world ? team->node->world_rank[team->node->rank] : team->rank, team_label(team));
     return TUTTI_ERR_PEER;
 }
 
