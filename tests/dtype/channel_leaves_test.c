@@ -11,6 +11,7 @@
 #include "core/status.h"
 #include "dtype/pack.h"
 #include "dtype/pack/channel.h"
+#include "fake_memory.h"
 #include "support/check.h"
 #include "support/random.h"
 
@@ -102,32 +103,10 @@ static unsigned fake_blocks(int gpu)
     return BLOCKS;
 }
 
-static int fake_map(int gpu, void *pointer, size_t bytes, void **seen)
-{
-    (void)gpu;
-    (void)bytes;
-    *seen = pointer;
-    return TUTTI_OK;
-}
-
-static int fake_alloc(int gpu, size_t bytes, void **out)
-{
-    (void)gpu;
-    *out = calloc(1, bytes);
-    return *out ? TUTTI_OK : TUTTI_ERR_MEMORY;
-}
-
 static int fake_create(int gpu, struct tutti_stream **out)
 {
     (void)gpu;
     *out = (struct tutti_stream *)(void *)memory;
-    return TUTTI_OK;
-}
-
-static int fake_fill(struct tutti_stream *stream, void *to, int value, size_t bytes)
-{
-    (void)stream;
-    memset(to, value, bytes);
     return TUTTI_OK;
 }
 

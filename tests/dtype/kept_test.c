@@ -9,6 +9,7 @@
 #include "dtype/pack.h"
 #include "dtype/pack/channel.h"
 #include "dtype/pack/kept.h"
+#include "fake_memory.h"
 #include "progress/engine.h"
 #include "progress/fiber.h"
 #include "support/check.h"
@@ -64,32 +65,10 @@ static void fake_drop(struct tutti_prepared *prepared)
     free(prepared);
 }
 
-static int fake_map(int gpu, void *pointer, size_t bytes, void **seen)
-{
-    (void)gpu;
-    (void)bytes;
-    *seen = pointer;
-    return TUTTI_OK;
-}
-
-static int fake_alloc(int gpu, size_t bytes, void **out)
-{
-    (void)gpu;
-    *out = calloc(1, bytes);
-    return *out ? TUTTI_OK : TUTTI_ERR_MEMORY;
-}
-
 static int fake_create(int gpu, struct tutti_stream **out)
 {
     (void)gpu;
     *out = (struct tutti_stream *)(void *)done;
-    return TUTTI_OK;
-}
-
-static int fake_fill(struct tutti_stream *stream, void *to, int value, size_t bytes)
-{
-    (void)stream;
-    memset(to, value, bytes);
     return TUTTI_OK;
 }
 

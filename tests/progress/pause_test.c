@@ -62,7 +62,7 @@ int main(void)
         CHECK(n > 1 && n <= MS / (YIELD_MS * (1 + KEPT)) + 1, "%u yields of 2 ms in %d ms", n, MS);
     now_ns += YIELD_MS * KEPT * UINT64_C(1000000); /* until then the core is kept */
     n = yields_of(MS, 1000);
-    CHECK(n > 1000, "%u yields of 1 us in %d ms: nobody needs the core", n, MS);
+    CHECK(n > 1000, "%u yields of 1 us in %d ms, though no thread needs the core", n, MS);
     for (int beside = 0; beside < 2; beside++) { /* the engine's threads need cores too */
         atomic_store(&tutti_fibers_open, beside);
         tutti_pause_among(beside ? 2 : 3, 2);

@@ -10,12 +10,11 @@
 struct tutti_runs {
     enum tutti_kernel kernel;
     enum tutti_region_id region;
-    uint64_t most;   /* bytes of the longest run */
-    uint64_t room;   /* bytes of a slot in the channel */
-    uint64_t worth;  /* the least bytes of a run for a block */
-    unsigned blocks; /* the most parts that a run is cut into */
-    unsigned
-        apart; /* further blocks, which copy this rank's run to itself meanwhile, if it is not longer than others */
+    uint64_t most;    /* bytes of the longest run */
+    uint64_t room;    /* bytes of a slot in the channel */
+    uint64_t worth;   /* the least bytes of a run for a block */
+    unsigned blocks;  /* the most parts that a run is cut into */
+    unsigned apart;   /* further blocks, which copy this rank's own run if it is no longer than others */
     unsigned threads; /* of a block; 0: the kernels' own */
     unsigned grain;   /* bytes of which a warp packs one unit a thread; 0: not packets */
     int tells;        /* 1: the kernel starts with tokens: a rank stores one at each peer, and waits for theirs */
