@@ -16,8 +16,9 @@
 #include <stddef.h>
 
 #include "kernels/families.h"
+#include "kernels/grains.h"
 
-enum { TUTTI_FATBIN_THREADS = 512, TUTTI_FATBIN_ROWS = 2, TUTTI_FATBIN_NAME = 64, TUTTI_FATBINS = 7 };
+enum { TUTTI_FATBIN_THREADS = TUTTI_FLOW_THREADS, TUTTI_FATBIN_ROWS = 2, TUTTI_FATBIN_NAME = 64, TUTTI_FATBINS = 7 };
 
 struct tutti_fatbin {
     const void *data; /* for cuModuleLoadData() */

@@ -3,11 +3,9 @@
  * `chain`, and those of a reduce-scatter of some MiB as in `ll128`. */
 #include "coll/launch/flow.h"
 #include "core/types.h"
+#include "kernels/grains.h"
 
-enum {
-    LINES_MOST = 14 << 20, /* bytes of a contribution to a reduce-scatter: more are faster in chunks */
-    PASS = 64              /* bytes that a thread of mapped_deep loads of each contribution in a pass */
-};
+enum { LINES_MOST = 14 << 20 }; /* bytes of a contribution to a reduce-scatter: more are faster in chunks */
 
 static void mapped_deep_windows(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
                                 struct tutti_flow *flow)
@@ -28,12 +26,12 @@ static void mapped_deep_windows(const struct tutti_team *team, const struct tutt
 static void mapped_deep_two(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
                             struct tutti_flow *flow)
 {
-    enum { THREADS = 512 };
     mapped_deep_windows(team, call, elements, flow);
     if (team->size != 2 || flow->rows > 1 || elements == 0)
         return;
     const size_t slice = tutti_flow_segments(call) ? elements : (elements + 1) / 2,
-                 bytes = slice * tutti_type_size(call->type), pass = (flow->threads ? flow->threads : THREADS) * PASS,
+                 bytes = slice * tutti_type_size(call->type),
+                 pass = (flow->threads ? flow->threads : TUTTI_FLOW_THREADS) * TUTTI_PASS_CHUNKS * TUTTI_CHUNK,
                  each = (bytes + pass * flow->blocks - 1) / (pass * flow->blocks) * pass,
                  blocks = (bytes + each - 1) / each;
     if (blocks >= flow->blocks / 2) /* fewer would keep back what goes through the windows */
