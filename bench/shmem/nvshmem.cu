@@ -10,9 +10,9 @@
 /* Groups of several threads use the form of a block, but a whole warp its own. */
 #define GAS_NV(call, ...)                                                                                              \
     do {                                                                                                               \
-        if (threads() == 1)                                                                                            \
+        if (gas_by == GAS_BY_THREAD)                                                                                          \
             nvshmem_##call(__VA_ARGS__);                                                                               \
-        else if (threads() == 32)                                                                                      \
+        else if (gas_by == GAS_BY_WARP && threads() == 32)                                                                                      \
             nvshmemx_##call##_warp(__VA_ARGS__);                                                                       \
         else                                                                                                           \
             nvshmemx_##call##_block(__VA_ARGS__);                                                                      \

@@ -8,9 +8,9 @@
 /* In the form that fits the group. */
 #define GAS_CALL(call, ...)                                                                                            \
     do {                                                                                                               \
-        if (threads() == 1)                                                                                            \
+        if (gas_by == GAS_BY_THREAD)                                                                                   \
             call(__VA_ARGS__);                                                                                         \
-        else if (threads() <= 32)                                                                                      \
+        else if (gas_by == GAS_BY_WARP)                                                                                \
             call##_warp(__VA_ARGS__);                                                                                  \
         else                                                                                                           \
             call##_block(__VA_ARGS__);                                                                                 \
