@@ -303,14 +303,14 @@ static const char cuda_rules[] =
     " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 384k-4m/2@fetch 256k-4m/2@ll128 256k-768k@ll128 768k-2m@fetch "
     "*@split *@fetch; "
     "gather:"
-    " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 48m-1024g/2@direct *@fetch 2m-5m/2@ll128 "
+    " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 24m-1024g/2@direct *@fetch 2m-5m/2@ll128 "
     "2m-8m@pipeline; "
     "scatter:"
     " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 *@fetch 2m-8m@pipeline; "
     "allgather:"
     " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 32m-*@direct *@fetch; "
     "alltoall:"
-    " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 *@fetch; "
+    " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 24m-1024g/2@direct *@fetch; "
     "neighbor:"
     " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 32m-*@direct *@fetch";
 
