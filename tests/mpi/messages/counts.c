@@ -325,6 +325,35 @@ static void collectives(void)
 
 /* ---- the table, and the hint ---- */
 
+/* Persistent messages of MPI_PROC_NULL: three starts of the first, two of the second, none of the fourth. */
+static void nowhere(void *buffer)
+{
+    MPI_Request requests[5];
+    MPI_Status statuses[2];
+    int n = -1;
+    MPI_Send_init(buffer, SHORT, MPI_BYTE, MPI_PROC_NULL, TAG, MPI_COMM_WORLD, &requests[0]);
+    MPI_Recv_init(buffer, SHORT, MPI_BYTE, MPI_PROC_NULL, TAG, MPI_COMM_WORLD, &requests[1]);
+    MPI_Ssend_init(buffer, SHORT, MPI_BYTE, MPI_PROC_NULL, TAG, MPI_COMM_WORLD, &requests[2]);
+    MPI_Bsend_init(buffer, SHORT, MPI_BYTE, MPI_PROC_NULL, TAG, MPI_COMM_WORLD, &requests[3]);
+    MPI_Rsend_init(buffer, SHORT, MPI_BYTE, MPI_PROC_NULL, TAG, MPI_COMM_WORLD, &requests[4]);
+    for (int i = 0; i < 2; i++) {
+        MPI_Startall(2, requests);
+        MPI_Waitall(2, requests, statuses);
+        MPI_Get_count(&statuses[1], MPI_BYTE, &n);
+        CHECK(n == 0, "a persistent receive from MPI_PROC_NULL has received %d bytes", n);
+    }
+    for (int i = 0; i < 5; i++) {
+        int flag = 0;
+        if (i == 1 || i == 3)
+            continue;
+        MPI_Start(&requests[i]);
+        while (!flag)
+            MPI_Test(&requests[i], &flag, &statuses[0]);
+    }
+    for (int i = 0; i < 5; i++)
+        MPI_Request_free(&requests[i]);
+}
+
 static void table(void)
 {
     MPI_Request request;
@@ -342,6 +371,7 @@ static void table(void)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     MPI_Isend(out, SHORT, MPI_BYTE, MPI_PROC_NULL, TAG, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
+    nowhere(out);
     MPI_Send(out, 0, MPI_BYTE, peer, TAG, MPI_COMM_WORLD);
     MPI_Recv(in, 0, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }

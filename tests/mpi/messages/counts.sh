@@ -26,14 +26,18 @@ tutti: MPI_Isend passed 2 0 MPI_PROC_NULL
 tutti: MPI_Isend staged 1 6 default rules choose staging
 tutti: MPI_Recv passed 2 0 MPI_PROC_NULL
 tutti: MPI_Recv staged 4 24 sent by the MPI: host memory, or staged by its sender
+tutti: MPI_Recv_init passed 4 0 MPI_PROC_NULL
 tutti: MPI_Recv_init staged 3 18 sent by the MPI: host memory, or staged by its sender
+tutti: MPI_Rsend_init passed 2 0 MPI_PROC_NULL
 tutti: MPI_Send passed 2 0 MPI_PROC_NULL
 tutti: MPI_Send staged 4 24 default rules choose staging
+tutti: MPI_Send_init passed 6 0 MPI_PROC_NULL
 tutti: MPI_Send_init staged 3 18 default rules choose staging
 tutti: MPI_Sendrecv staged 2 12 default rules choose staging
 tutti: MPI_Sendrecv staged 2 12 sent by the MPI: host memory, or staged by its sender
 tutti: MPI_Sendrecv_replace staged 2 12 default rules choose staging
 tutti: MPI_Sendrecv_replace staged 2 12 sent by the MPI: host memory, or staged by its sender
+tutti: MPI_Ssend_init passed 2 0 MPI_PROC_NULL
 END
 diff -u table.expected table.got || say "the table is another one"
 grep -q '^tutti: call  *outcome  *count  *bytes  how or why$' table.err || say "no heading: $(cat table.err)"
