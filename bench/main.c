@@ -13,6 +13,7 @@
 #include "bench/shmem/shmem.h"
 #include "bench/transfer/transfer.h"
 #include "bench/tune/tune.h"
+#include "core/reasons.h"
 #include "core/settings.h"
 
 static struct bench_plan plan;
@@ -322,6 +323,7 @@ int main(int argc, char **argv)
     }
     words = argv + 2;
     benches[i].read();
+    tutti_tally_hint_off(); /* the staged ways of a benchmark are no advice to the user */
     MPI_Init(&argc, &argv);
     bench_mpi_find();
     find_place();

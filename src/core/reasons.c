@@ -16,6 +16,7 @@ const struct tutti_reason_row tutti_reasons[TUTTI_REASONS] = {
 
 static _Thread_local enum tutti_reason set;
 static _Atomic uint64_t tally[TUTTI_REASONS];
+static int hint_is_off;
 
 enum tutti_reason tutti_reason_of(const char *text)
 {
@@ -55,6 +56,11 @@ void tutti_tally_read(uint64_t bytes[TUTTI_REASONS])
         bytes[r] = atomic_load_explicit(&tally[r], memory_order_relaxed);
 }
 
+void tutti_tally_hint_off(void)
+{
+    hint_is_off = 1;
+}
+
 int tutti_tally_hint(const uint64_t bytes[TUTTI_REASONS], char *out, size_t size)
 {
     uint64_t all = 0, mendable = 0;
@@ -66,7 +72,7 @@ int tutti_tally_hint(const uint64_t bytes[TUTTI_REASONS], char *out, size_t size
         mendable += bytes[r];
         most = most == TUTTI_REASON_NONE || bytes[r] > bytes[most] ? r : most;
     }
-    if (all < LEAST_BYTES || mendable <= all / 2)
+    if (hint_is_off || all < LEAST_BYTES || mendable <= all / 2)
         return 0;
     snprintf(
         out, size,

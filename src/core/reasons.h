@@ -43,5 +43,7 @@ void tutti_tally_read(uint64_t bytes[TUTTI_REASONS]);
 /* 1 if more than half of the bytes (of all ranks) were staged for reasons that the user can change: `out` is the
  * hint of the reason with most bytes. */
 int tutti_tally_hint(const uint64_t bytes[TUTTI_REASONS], char *out, size_t size);
+/* For programs that stage messages on purpose: there is no hint from now on. */
+void tutti_tally_hint_off(void);
 
 #endif

@@ -53,6 +53,10 @@ said=$(TUTTI_RULES='message: *@staged message_far: *@staged' "$tutti" bench ping
 holds "$said" "^8 every 16 +65536 .*$pair  staged *\$" "no way past the MPI"
 said=$(TUTTI_RULES='message: *@packed' "$tutti" bench pingpong --mpi "$mpi" -m 64k:64k -i 8 --ways by_direct 2>&1)
 holds "$said" "^8 every 16 +65536( +$number){3} +[4-8]  packed for the receiver +$pair  direct *\$" "the rules in force"
+said=$(TUTTI_LOG=warn TUTTI_RULES='message: *@staged' "$tutti" bench pingpong --mpi "$mpi" -m 1m:1m -i 4 --ways by_staged 2>&1)
+holds "$said" "^8 every 16 +1048576 .*$pair  staged *\$" "a benchmark of staged messages"
+checks=$((checks + 1))
+case $said in *"went through host memory"*) fail "advice about the ways of the benchmark: $said" ;; esac
 if [ -z "$short" ]; then
     said=$("$tutti" bench pingpong --mpi "$mpi" --block 3 --stride 7 -m 300,3k -i 6 -x 1 --ways packed 2>&1)
     holds "$said" '^# Layout .* packed +x$' "--ways"

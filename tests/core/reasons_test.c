@@ -80,6 +80,8 @@ static void half_of_the_bytes(void **state)
     assert_int_equal(tutti_tally_hint(bytes, text, sizeof text), 0);
     bytes[TUTTI_REASON_RULES] = UINT64_C(1) << 62;
     assert_int_equal(tutti_tally_hint(bytes, text, sizeof text), 1);
+    tutti_tally_hint_off();
+    assert_int_equal(tutti_tally_hint(bytes, text, sizeof text), 0);
 }
 
 static void tally(void **state)
