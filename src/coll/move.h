@@ -79,7 +79,9 @@ int tutti_move_enqueue(struct tutti_team *team, const struct tutti_call *call, s
  * team is whole. */
 int tutti_move_run(struct tutti_team *team, const struct tutti_call *call, const char **how);
 
-/* The same on a team of one rank, which need not be open: the rank's own blocks. Local. */
+/* The same on a team of one rank, which need not be open: the rank's own blocks. Local. can: 1 if the call can be made,
+ * but for a lack of memory; 0: the reason is set. alone: only where it can. */
+int tutti_move_alone_can(const struct tutti_team *team, const struct tutti_call *call);
 int tutti_move_alone(struct tutti_team *team, const struct tutti_call *call, const char **how);
 
 /* The same in parts, for calls that run later than they are made (job.h). able: local, while no call of the team is

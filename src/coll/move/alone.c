@@ -49,9 +49,13 @@ static int alone_is_early(const struct tutti_move *move)
     return atomic_fetch_add_explicit(&lost, ns, memory_order_relaxed) + ns < FIRST_NS;
 }
 
-static int alone_can(const struct tutti_team *team, const struct tutti_call *call)
+int tutti_move_alone_can(const struct tutti_team *team, const struct tutti_call *call)
 {
     const struct tutti_move *move = call->move;
+    if (!move || !alone_blocks_match(move))
+        return 0;
+    if (move->sends == 0)
+        return 1;
     const size_t most = (size_t)alone_largest(move);
     if (!(tutti_moves_permitted(call->collective, most, team->size, 0, 0, 0) & UINT32_C(1) << TUTTI_MOVE_fetch))
         return TUTTI_NO(RULES);
@@ -89,8 +93,6 @@ int tutti_move_alone(struct tutti_team *team, const struct tutti_call *call, con
     struct tutti_move *move = call->move;
     const int self = tutti_team_peer(team, team->rank);
     *how = NULL;
-    if (!move || !alone_blocks_match(move) || (move->sends > 0 && !alone_can(team, call)))
-        return TUTTI_OK;
     const struct alone_parts parts = {.sent = calloc((size_t)move->sends + 1, sizeof *parts.sent),
                                       .recv = malloc(((size_t)move->receives + 1) * sizeof *parts.recv)};
     const int posted = parts.sent && parts.recv ? alone_post(move, self, parts.sent) : TUTTI_NO(MEMORY);

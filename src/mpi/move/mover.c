@@ -233,20 +233,24 @@ void tutti_mover_pass_new(enum tutti_collective collective, int root, MPI_Comm c
         tutti_team_announce(team, collective, 0, 0, 0, (uint64_t)(unsigned)root);
 }
 
-static int mover_call(struct tutti_mover *x, const char **how)
+/* ready: for a call on a team of one rank, see tutti_mover_run_alone(); NULL: there is nothing to do. */
+static int mover_call(struct tutti_mover *x, int (*ready)(void *with), void *with, const char **how)
 {
     TUTTI_INSIDE();
     const int able = tutti_mover_describe(x, tutti_p2p.transport);
     const struct tutti_call call = {
         .collective = x->call->collective, .root = x->call->root, .may_open_later = 1, .move = able ? &x->move : NULL};
-    return x->team->size == 1 ? tutti_move_alone(x->team, &call, how) : tutti_move_run(x->team, &call, how);
+    if (x->team->size > 1)
+        return tutti_move_run(x->team, &call, how);
+    const int can = tutti_move_alone_can(x->team, &call) && (!ready || ready(with));
+    return can ? tutti_move_alone(x->team, &call, how) : TUTTI_OK;
 }
 
 /* 1: the call is done, or has failed with *code, which is not raised yet. */
-static int mover_made(struct tutti_mover *x, int *code)
+static int mover_made(struct tutti_mover *x, int (*ready)(void *with), void *with, int *code)
 {
     const char *how = NULL;
-    const int status = mover_call(x, &how);
+    const int status = mover_call(x, ready, with, &how);
     tutti_mover_close(x);
     *code = tutti_mover_code(x, status);
     if (*code != MPI_SUCCESS)
@@ -269,13 +273,14 @@ int tutti_mover_run(const struct tutti_collective_args *call, int on_host, int *
     if (!x.team)
         return 0;
     x.on_host = on_host;
-    const int made = mover_made(&x, code);
+    const int made = mover_made(&x, NULL, NULL, code);
     if (*code != MPI_SUCCESS)
         tutti_fail_comm(call->comm, *code);
     return made;
 }
 
-int tutti_mover_run_alone(const struct tutti_collective_args *call, const struct tutti_comm *state, int *code)
+int tutti_mover_run_alone(const struct tutti_collective_args *call, const struct tutti_comm *state,
+                          int (*ready)(void *with), void *with, int *code)
 {
     struct tutti_mover x;
     struct tutti_team *const team = state->team;
@@ -283,7 +288,7 @@ int tutti_mover_run_alone(const struct tutti_collective_args *call, const struct
     if (!team || team->size != 1 || !team->whole)
         return 0;
     tutti_mover_begin(&x, call, team, 1);
-    return mover_made(&x, code);
+    return mover_made(&x, ready, with, code);
 }
 
 int tutti_mover_agree(const struct tutti_collective_args *args, uint32_t *able)

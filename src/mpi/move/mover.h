@@ -40,8 +40,11 @@ int tutti_mover_on_host(const struct tutti_collective_args *call);
  * first call. on_host: the answer of tutti_mover_on_host(). */
 int tutti_mover_run(const struct tutti_collective_args *call, int on_host, int *code);
 /* Local. The same for a nonblocking call on a communicator of one rank, which is done before it returns. The caller
- * raises the error in *code. 0, with the reason: also if the communicator has more ranks. */
-int tutti_mover_run_alone(const struct tutti_collective_args *call, const struct tutti_comm *state, int *code);
+ * raises the error in *code. 0, with the reason: also if the communicator has more ranks. ready: called with `with`
+ * before data are moved, if the call can be made; takes what the caller needs afterwards. It returns 0 without memory,
+ * and the MPI must make the call. */
+int tutti_mover_run_alone(const struct tutti_collective_args *call, const struct tutti_comm *state,
+                          int (*ready)(void *with), void *with, int *code);
 /* Agrees with all ranks whether Tutti or the MPI makes a persistent call, which is collective too: *able is not 0 if
  * all ranks of the communicator can take part in its moves, with these buffers; otherwise the reason is set. A status.
  */

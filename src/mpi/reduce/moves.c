@@ -192,21 +192,28 @@ static int moves_no_memory(const struct tutti_collective_args *args)
     return tutti_fail_comm(args->comm, MPI_ERR_NO_MEM);
 }
 
+/* An entry of the list of open calls, which is not in the list yet; NULL without memory. */
+static struct tutti_open_call *moves_open(const struct tutti_collective_args *args)
+{
+    struct tutti_deferred_call *later = moves_later(args);
+    struct tutti_open_call *open = later ? tutti_deferred_call_open(later, args->comm, 0) : NULL;
+    if (later && !open)
+        moves_end(later);
+    return open;
+}
+
 /* Puts the call into the list of open calls; job: if the call is described already. */
 static int moves_put(const struct tutti_collective_args *args, struct tutti_mover_job *job, MPI_Request *request)
 {
-    struct tutti_open_call *open = NULL;
-    struct tutti_deferred_call *later = moves_later(args);
-    if (later && (open = tutti_deferred_call_open(later, args->comm, 0)) != NULL) {
-        later->job = job;
+    struct tutti_open_call *open = moves_open(args);
+    if (open) {
+        open->later->job = job;
         if (job)
-            tutti_mover_job_moved(job, &later->args);
+            tutti_mover_job_moved(job, &open->later->args);
         *request = open->request;
         tutti_open_call_start(open);
         return MPI_SUCCESS;
     }
-    if (later)
-        moves_end(later);
     if (!job) /* other calls are before it, so it cannot be announced now */
         return moves_no_memory(args);
     tutti_mover_job_decline(job);
@@ -214,25 +221,32 @@ static int moves_put(const struct tutti_collective_args *args, struct tutti_move
     return tutti_collective_nonblocking(args, request);
 }
 
+/* A call on a communicator of one rank, and its entry. */
+struct moves_alone {
+    const struct tutti_collective_args *args;
+    struct tutti_open_call *open; /* NULL: not taken, or there was no memory */
+};
+
+static int moves_alone_ready(void *with)
+{
+    struct moves_alone *alone = with;
+    return (alone->open = moves_open(alone->args)) ? 1 : TUTTI_NO(MEMORY);
+}
+
 /* No rank is waited for, so the call is made at once: on a communicator of one rank, if no call of it is open. Such
- * calls get a request that is complete. */
+ * calls get a request that is complete. Without memory the MPI makes the call. */
 static int moves_without_team(const struct tutti_collective_args *args, const struct tutti_comm *state,
                               MPI_Request *request)
 {
-    struct tutti_open_call *open = NULL;
+    struct moves_alone alone = {.args = args};
     int code;
-    if (!tutti_mover_run_alone(args, state, &code))
+    const int made = tutti_mover_run_alone(args, state, moves_alone_ready, &alone, &code);
+    if (!alone.open)
         return tutti_collective_nonblocking(args, request);
-    struct tutti_deferred_call *later = moves_later(args);
-    if (!later || !(open = tutti_deferred_call_open(later, args->comm, 0))) {
-        if (later)
-            moves_end(later);
-        return moves_no_memory(args);
-    }
-    later->made = 1;
-    later->code = code;
-    *request = open->request;
-    tutti_open_call_start(open);
+    alone.open->later->made = made;
+    alone.open->later->code = code;
+    *request = alone.open->request;
+    tutti_open_call_start(alone.open);
     return MPI_SUCCESS;
 }
 
@@ -272,21 +286,18 @@ static int moves_counted(const struct tutti_collective_args *args, MPI_Request *
 {
     struct tutti_comm *state = tutti_comm_find(args->comm);
     struct tutti_over_nodes_call over = {.at = TUTTI_OVER_NODES_NEW};
-    struct tutti_open_call *open = NULL;
+    struct tutti_open_call *open;
     struct tutti_call call;
     if (!request || !tutti_nodes_job_counts(args, state, &call))
         return 0;
     tutti_progress_poll();
     if (atomic_load_explicit(&state->queued, memory_order_acquire) == 0 && tutti_over_nodes_turn(state, &call, &over))
         return 0;
-    struct tutti_deferred_call *later = moves_later(args);
-    if (!later || !(open = tutti_deferred_call_open(later, args->comm, 0))) {
-        if (later)
-            moves_end(later);
+    if (!(open = moves_open(args))) {
         *code = moves_no_memory(args);
         return 1;
     }
-    later->counted = 1;
+    open->later->counted = 1;
     open->over_nodes = over;
     *request = open->request;
     tutti_open_call_start(open);

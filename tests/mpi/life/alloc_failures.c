@@ -1,117 +1,27 @@
 /* Memory and descriptors that cannot be had: on one rank the n-th thing that the library asks the system for (memory, a
  * memfd, a descriptor's duplicate, a mapping) is refused, once, for each n in turn. Nothing hangs; what a call reports
  * as done is done and right; a failing call returns MPI_ERR_NO_MEM, and may be tried again. Arguments: messages | types
- * | reductions | enqueue | many, first n (1), last n (300), step (1); with many each call in turn is refused the first
- * thing, then each the second. Two ranks. A hang ends by an alarm, which says n.
+ * | reductions | blocking | alone | enqueue | many, first n (1), last n (300), step (1); with many each call in turn is
+ * refused the first thing, then each the second. Two ranks. A hang ends by an alarm, which says n.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <link.h>
-#include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "kit.h"
+#include "refuse.h"
 #include "tutti/mpix.h"
 #include "tutti/tutti.h"
 
 enum { VICTIM = 1, SIZES = 3, SECONDS = 20 };
 static const int sizes[SIZES] = {700, 3000, 60000}; /* elements */
 
-/* ---- what is refused ---- */
-
-static atomic_int counting;
-static atomic_long made;
-static long failing;
-static struct range {
-    uintptr_t begin, end;
-} ranges[16];
-static int range_count;
-
-static int add_range(struct dl_phdr_info *info, size_t size, void *unused)
-{
-    (void)size;
-    (void)unused;
-    for (int i = 0; i < info->dlpi_phnum && strstr(info->dlpi_name, "libtutti") && range_count < 16; i++) {
-        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-        if (part->p_type == PT_LOAD && part->p_flags & PF_X)
-            ranges[range_count++] =
-                (struct range){info->dlpi_addr + part->p_vaddr, info->dlpi_addr + part->p_vaddr + part->p_memsz};
-    }
-    return 0;
-}
-
-/* 1 if the call from `caller` is to fail. */
-static int refused(const void *caller)
-{
-    if (!atomic_load_explicit(&counting, memory_order_relaxed))
-        return 0;
-    for (int i = 0; i < range_count; i++) {
-        if ((uintptr_t)caller - ranges[i].begin >= ranges[i].end - ranges[i].begin)
-            continue;
-        if (atomic_fetch_add(&made, 1) + 1 != failing)
-            return 0;
-        errno = ENOMEM;
-        return 1;
-    }
-    return 0;
-}
-#define REFUSED refused(__builtin_return_address(0))
-
-extern void *__libc_malloc(size_t size);
-extern void *__libc_calloc(size_t n, size_t size);
-extern void *__libc_realloc(void *at, size_t size);
-extern void *__libc_memalign(size_t alignment, size_t size);
-
-void *malloc(size_t size)
-{
-    return REFUSED ? NULL : __libc_malloc(size);
-}
-
-void *calloc(size_t n, size_t size)
-{
-    return REFUSED ? NULL : __libc_calloc(n, size);
-}
-
-void *realloc(void *at, size_t size)
-{
-    return REFUSED ? NULL : __libc_realloc(at, size);
-}
-
-int posix_memalign(void **out, size_t alignment, size_t size)
-{
-    return REFUSED || !(*out = __libc_memalign(alignment, size)) ? ENOMEM : 0;
-}
-
-int memfd_create(const char *name, unsigned flags)
-{
-    return REFUSED ? -1 : (int)syscall(SYS_memfd_create, name, flags);
-}
-
-void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
-{
-    return REFUSED ? MAP_FAILED : (void *)syscall(SYS_mmap, at, bytes, protection, flags, fd, offset);
-}
-
-int fcntl(int fd, int command, ...)
-{
-    va_list list;
-    va_start(list, command);
-    long argument = va_arg(list, long);
-    va_end(list);
-    if (command == F_DUPFD_CLOEXEC && REFUSED)
-        return -1;
-    return (int)syscall(SYS_fcntl, fd, command, argument);
-}
+static long failing; /* n */
 
 static void count(int on)
 {
-    atomic_store(&counting, on && kit_rank == VICTIM);
+    refuse_count(on && kit_rank == VICTIM);
 }
 
 /* ---- what is done meanwhile ---- */
@@ -338,6 +248,38 @@ static void blocking(MPI_Comm comm)
     kit_close(&out);
 }
 
+/* Nonblocking calls that move data on a communicator of one rank, which are made at once. A call that is refused has
+ * moved nothing. */
+static void alone(void)
+{
+    enum { N = 3000, CALLS = 4, ROUNDS = 2 };
+    struct kit_buffer in, out;
+    int values[N];
+    fill(values, N, 1);
+    kit_open(&in, KIT_DEVICE, sizeof values);
+    kit_open(&out, KIT_DEVICE, sizeof values);
+    const void *from = kit_put(&in, 0, values, sizeof values);
+    for (int i = 0; i < CALLS * ROUNDS; i++) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        void *to = kit_put(&out, 0, NULL, sizeof values);
+        count(1);
+        int error = i % CALLS == 0   ? MPI_Iallgather(from, N, MPI_INT, to, N, MPI_INT, MPI_COMM_SELF, &request)
+                    : i % CALLS == 1 ? MPI_Igather(from, N, MPI_INT, to, N, MPI_INT, 0, MPI_COMM_SELF, &request)
+                    : i % CALLS == 2 ? MPI_Iscatter(from, N, MPI_INT, to, N, MPI_INT, 0, MPI_COMM_SELF, &request)
+                                     : MPI_Ialltoall(from, N, MPI_INT, to, N, MPI_INT, MPI_COMM_SELF, &request);
+        const int begun = error == MPI_SUCCESS;
+        if (begun)
+            error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+        count(0);
+        check_class("a call of one rank", error);
+        const int *got = (const void *)kit_get(&out, NULL), touched = memcmp(got, values, sizeof values) == 0;
+        CHECK(error != MPI_SUCCESS || touched, "n %ld: call %d of one rank is said to be done: wrong data", failing, i);
+        CHECK(begun || !touched, "n %ld: call %d of one rank has failed, and its data have moved", failing, i);
+    }
+    kit_close(&in);
+    kit_close(&out);
+}
+
 /* Making the communicator fails on all ranks or on none. */
 static void enqueue(void)
 {
@@ -391,7 +333,7 @@ int main(int argc, char **argv)
     const char *what = argc > 1 ? argv[1] : "messages";
     const long from = argc > 2 ? atol(argv[2]) : 1, to = argc > 3 ? atol(argv[3]) : 300,
                step = argc > 4 ? atol(argv[4]) : 1;
-    dl_iterate_phdr(add_range, NULL);
+    refuse_open();
     long done = 0;
     int more = 1;
     for (long n = from; n <= to && more; n += step, done++) {
@@ -401,20 +343,23 @@ int main(int argc, char **argv)
             fprintf(stderr, "rank %d: n %ld\n", kit_rank, n);
         failing = strcmp(what, "many") == 0 ? n / COMPLETIONS + 1 : n;
         told = 0;
-        atomic_store(&made, 0);
+        refuse_nth(failing);
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+        MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
         if (strcmp(what, "enqueue") == 0)
             enqueue();
         else if (strcmp(what, "reductions") == 0)
             reductions(comm);
         else if (strcmp(what, "blocking") == 0)
             blocking(comm);
+        else if (strcmp(what, "alone") == 0)
+            alone();
         else if (strcmp(what, "many") == 0)
             many(comm, (enum completion)(n % COMPLETIONS));
         else
             messages(comm, strcmp(what, "types") == 0);
-        more = strcmp(what, "many") == 0 || any_rank(kit_rank == VICTIM && atomic_load(&made) >= n);
+        more = strcmp(what, "many") == 0 || any_rank(kit_rank == VICTIM && refuse_made() >= n);
         more = more && !any_rank(check_failed() > 0);
         MPI_Comm_free(&comm);
     }

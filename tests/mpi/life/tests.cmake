@@ -43,8 +43,8 @@ tutti_mpi_test(mpi-sessions-crossing PROGRAM mpi-sessions RANKS 4 RANKS_MPICH 4 
 tutti_mpi_test(mpi-sessions-before PROGRAM mpi-sessions RANKS 2 ARGS before MPIS mpich openmpi5 mpich5 mpiabi)
 tutti_mpi_test(mpi-sessions-again PROGRAM mpi-sessions RANKS 2 ARGS again MPIS mpich5 mpiabi)
 tutti_mpi_test(mpi-sessions-async PROGRAM mpi-sessions RANKS 2 ARGS one ENV TUTTI_ASYNC_PROGRESS=1 MPIS mpich openmpi5 mpich5)
-program(alloc_failures)
-foreach(what messages types reductions blocking enqueue)
+program(alloc_failures WITH life/refuse.c)
+foreach(what messages types reductions blocking alone enqueue)
   tutti_mpi_test(mpi-alloc-failures-${what} PROGRAM mpi-alloc_failures RANKS 2 ARGS ${what} ENV TUTTI_TIMEOUT_SECONDS=10 TIMEOUT 60)
   if(what STREQUAL "messages" OR what STREQUAL "types")
     tutti_mpi_test(mpi-alloc-failures-${what}-packed PROGRAM mpi-alloc_failures RANKS 2 ARGS ${what}
