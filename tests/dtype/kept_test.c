@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/lives.h"
 #include "core/status.h"
 #include "dtype/pack.h"
 #include "dtype/pack/channel.h"
@@ -72,9 +73,21 @@ static int fake_create(int gpu, struct tutti_stream **out)
     return TUTTI_OK;
 }
 
+static int fake_destroy(struct tutti_stream *stream)
+{
+    (void)stream;
+    return TUTTI_OK;
+}
+
+static int fake_unmap(int gpu, void *pointer)
+{
+    (void)gpu, (void)pointer;
+    return TUTTI_OK;
+}
+
 static const struct tutti_device fake = {
-    .memory = {.map_host = fake_map, .alloc = fake_alloc},
-    .stream = {.create = fake_create, .fill = fake_fill},
+    .memory = {.map_host = fake_map, .unmap_host = fake_unmap, .alloc = fake_alloc},
+    .stream = {.create = fake_create, .destroy = fake_destroy, .fill = fake_fill},
     .launch = {.pack = fake_pack, .keep_pack = fake_keep, .kept = fake_kept, .drop = fake_drop}};
 
 static void one(struct tutti_kept_packs **all, uint64_t number, uint32_t bytes, int fill)
@@ -153,6 +166,24 @@ static void in_fiber(void *unused)
     tutti_pack_channel_give(channel);
 }
 
+/* The GPU is reset before a launch is made ready: the channel's stream has gone with it. */
+static void over_a_reset(void *unused)
+{
+    struct tutti_pack_channel *channel, *next;
+    const int before = live;
+    (void)unused;
+    if (!CHECK(tutti_pack_channel_take(&fake, 1, &channel) == TUTTI_OK, "no channel"))
+        return;
+    repeat(channel, 4);
+    tutti_pack_channel_give(channel);
+    tutti_gpu_reset(1);
+    tutti_fiber_catch_up();
+    CHECK(live == before, "a launch is made ready in a stream that a reset has ended");
+    CHECK(!tutti_pack_channel_is_idle(1), "a channel of an earlier life is idle");
+    if (CHECK(tutti_pack_channel_take(&fake, 1, &next) == TUTTI_OK, "no channel after a reset"))
+        tutti_pack_channel_give(next);
+}
+
 static int fibers_ended(void *unused)
 {
     (void)unused;
@@ -166,6 +197,9 @@ static void channels(void)
     tutti_progress_wait(&(const struct tutti_wait){.done = fibers_ended});
     tutti_fibers_end();
     CHECK(live == 2, "%d launches of two channels are ready", live);
+    CHECK(tutti_fiber_start(over_a_reset, NULL) == TUTTI_OK, "no fiber");
+    tutti_progress_wait(&(const struct tutti_wait){.done = fibers_ended});
+    tutti_fibers_end();
     if (!CHECK(tutti_pack_channel_take(&fake, 0, &channel) == TUTTI_OK &&
                    tutti_pack_channel_take(&fake, 0, &other) == TUTTI_OK &&
                    tutti_pack_channel_take(&fake, 0, &third) == TUTTI_OK && channel != other && other != third,

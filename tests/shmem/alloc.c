@@ -1,8 +1,10 @@
 /* Random sequences of tshmem_malloc, calloc, align, realloc and free: the same offsets on all PEs, aligned, never over
  * another object, data kept; then what must be refused on all PEs. */
+#include <time.h>
+
 #include "shmem/kit.h"
 
-enum { OBJECTS = 60, STEPS = 700 };
+enum { OBJECTS = 60, STEPS = 700, SECONDS = 10 };
 
 static struct object {
     unsigned char *at;
@@ -125,8 +127,11 @@ static void errors(void)
         SET(object, 5);
     }
     if (me == pes - 1) { /* PE 0 is past it, though nobody else has come */
-        while (tshmem_g(object, 0) != 5)
+        const time_t end = time(NULL) + SECONDS;
+        while (tshmem_g(object, 0) != 5 && time(NULL) < end)
             tshmem_quiet();
+        CHECK(tshmem_g(object, 0) == 5, "the byte that PE 0 has stored is not there after %d s: %d", SECONDS,
+              tshmem_g(object, 0));
     }
     tshmem_barrier_all();
     shmem_hush_begin();

@@ -74,3 +74,5 @@ foreach(us 0 3000 20000)
   tutti_mpi_test(mpi-outside-${us} PROGRAM mpi-outside RANKS 2 TIMEOUT 100
                  ENV TUTTI_HOST_MAPPING_US=${us} OMPI_MCA_btl_vader_single_copy_mechanism=none)
 endforeach()
+# With less scratch than the longest messages need, which are carried.
+tutti_mpi_test(mpi-outside-local PROGRAM mpi-outside RANKS 2 ARGS local ENV TUTTI_ENDPOINT_MB=1 TIMEOUT 60)
