@@ -39,7 +39,8 @@
 enum {
     TUTTI_SPREAD_BYTES = 32768, /* read once, then handed to each receiver out of the cache */
     TUTTI_SPINS_BUSY = 200,     /* before the processor is offered to others */
-    TUTTI_SPINS_CHECK = 1000    /* between two looks at the abort word, the clock and the host */
+    TUTTI_SPINS_CHECK = 1000,   /* before each rest is a yield; abort word, clock and host are looked at */
+    TUTTI_YIELDS_CHECK = 16     /* after so many: beside threads that compute, a yield may take 50 ms */
 };
 
 /* Loops in which iterations share nothing, though an output may be an input at the same place. */
@@ -83,6 +84,17 @@ TUTTI_FN void tutti_signal(const struct tutti_kernel_args *args, unsigned phase,
     }
 }
 
+/* The rest between two looks of a wait. 1: the abort word, the clock and the host are to be looked at. */
+TUTTI_FN int tutti_rest(unsigned *spins)
+{
+    const int yields = ++*spins > TUTTI_SPINS_CHECK;
+    if (yields || *spins % TUTTI_SPINS_BUSY == 0)
+        sched_yield();
+    else
+        tutti_pause();
+    return *spins % (yields ? TUTTI_YIELDS_CHECK : TUTTI_SPINS_CHECK) == 0;
+}
+
 /* Waits until every peer's block of this number has reached `phase`. Returns 1, or 0 when the launch must be left. */
 TUTTI_FN int tutti_wait(const struct tutti_kernel_args *args, unsigned phase, unsigned block)
 {
@@ -94,11 +106,7 @@ TUTTI_FN int tutti_wait(const struct tutti_kernel_args *args, unsigned phase, un
         const uint32_t *const flag = &own->flag[phase][peer][block];
         int told = 0;
         while (!tutti_reached(__atomic_load_n(flag, __ATOMIC_ACQUIRE), args->epoch)) {
-            if (++spins % TUTTI_SPINS_BUSY == 0 || spins > TUTTI_SPINS_CHECK)
-                sched_yield();
-            else
-                tutti_pause();
-            if (spins % TUTTI_SPINS_CHECK == 0) {
+            if (tutti_rest(&spins)) {
                 const uint64_t now = tutti_now_ns();
                 start = start ? start : now;
                 if (args->where && !told)

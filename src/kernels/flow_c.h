@@ -103,11 +103,7 @@ struct tutti_patience {
 TUTTI_FN int tutti_flow_tired(const struct tutti_flow_args *args, struct tutti_patience *p, unsigned phase,
                               unsigned rank)
 {
-    if (++p->spins % TUTTI_SPINS_BUSY == 0 || p->spins > TUTTI_SPINS_CHECK)
-        sched_yield();
-    else
-        tutti_pause();
-    if (p->spins % TUTTI_SPINS_CHECK)
+    if (!tutti_rest(&p->spins))
         return 0;
     const uint64_t now = tutti_now_ns();
     if (args->where)

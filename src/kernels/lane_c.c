@@ -8,7 +8,7 @@
 
 #include "tutti/device/copy.h"
 
-enum { TUTTI_LANE_LOOKS = 200, TUTTI_LANE_LONG_NS = 1000000 };
+enum { TUTTI_LANE_LOOKS = 16 /* each of which gives the core away */, TUTTI_LANE_LONG_NS = 1000000 };
 #define TUTTI_LANE_SHARED
 
 static int tutti_lane_rest(const struct tutti_lane_args *args, unsigned looks)

@@ -3,10 +3,12 @@
  * As on a GPU, the abort word alone ends its kernels. A right sum before each case shows that the last case has left
  * nothing behind.
  * usage: abort_test ALGORITHM   (TUTTI_RULES is set from it; TUTTI_TEST_ROUNDS: of ranks that stop) */
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "coll/algorithm.h"
@@ -20,10 +22,11 @@
 
 enum {
     RANKS = 3,
-    SMALL = 40,       /* elements of the sum before */
-    LARGE = 700000,   /* of a call that is left: many rounds in a channel of 1 MiB */
-    ALONE_US = 20000, /* how long a rank waits before it is told to leave */
-    BOUND_MS = 30000  /* then it has left; a sanitizer on a loaded machine is slow */
+    SMALL = 40,        /* elements of the sum before */
+    LARGE = 700000,    /* of a call that is left: many rounds in a channel of 1 MiB */
+    ALONE_US = 20000,  /* how long a rank waits before it is told to leave */
+    YIELDS_MOST = 100, /* of the core until it has left: each takes 50 ms beside threads that compute */
+    BOUND_MS = 30000   /* then it has left; a sanitizer on a loaded machine is slow */
 };
 
 static const struct tutti_algorithm *algorithm;
@@ -148,6 +151,15 @@ static void launch(struct rank *me, int i, const struct tutti_device *device)
     CHECK(tutti_row_enqueue(algorithm, me->team, &call, me->stream) == TUTTI_OK, "rank %d: launch", me->team->rank);
 }
 
+static atomic_int yields;
+
+/* Stands before libc's. */
+int sched_yield(void)
+{
+    atomic_fetch_add(&yields, 1);
+    return (int)syscall(SYS_sched_yield);
+}
+
 static void tell_to_leave(struct rank *me)
 {
     __atomic_store_n(&me->team->words->abort, 1, __ATOMIC_RELEASE);
@@ -180,8 +192,12 @@ static void alone(struct rank *me, int i, int who)
         usleep(ALONE_US);
         CHECK(me->team->device->stream.query(me->stream) == 0, "%s, collective %d, rank %d has ended without its peers",
               algorithm->name, (int)calls[i].collective, who);
+        const int before = atomic_load(&yields);
         tell_to_leave(me);
         await_left(me, i, "alone");
+        const int n = atomic_load(&yields) - before;
+        CHECK(n < YIELDS_MOST, "%s, collective %d, rank %d has given the core away %d times before it left",
+              algorithm->name, (int)calls[i].collective, who, n);
         CHECK(left_by(me) == TUTTI_LEFT_TOLD, "%s, collective %d, rank %d: left by %d", algorithm->name,
               (int)calls[i].collective, who, (int)left_by(me));
         CHECK(tutti_team_fault(me->team) != TUTTI_OK, "the next call would not know that rank %d has left", who);

@@ -63,7 +63,7 @@ if [ "$mode" = passes ]; then
 else
     expected=$all
     [ "$mode" = dies ] && expected=$((all - 1))
-    for _ in $(seq 600); do
+    while [ $SECONDS -lt 150 ]; do # before the test's own limit, so that its output is shown
         if [ "$mode" = cut ] && [ -z "${cut:-}" ] && [ "$(said '^met$')" -eq $all ]; then
             hosts_cut "$many"
             cut=1

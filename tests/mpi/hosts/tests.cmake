@@ -4,21 +4,24 @@ function(on_hosts name mpi mode hosts ranks)
   if(NOT mpi IN_LIST TUTTI_MPI_SYSTEM)
     return()
   endif()
+  set(driver_limit 170) # the launcher, the hosts and many ranks start
   driver(mpi-hosts-${name} ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/hosts/run.sh ${mode} ${hosts} ${ranks} ${mpi} ${TUTTI_MPI_${mpi}_RUN}
          ${ARGN})
   math(EXPR cores "(${hosts} * ${ranks} + 1) / 2")
   set_tests_properties(mpi-hosts-${name}.${mpi} PROPERTIES PROCESSORS ${cores})
 endfunction()
 
-# The limit distinguishes a late rank from one that is gone, also at MPI_Init and on a busy machine. TUTTI_STALL_SECONDS keeps its
-# default, since a rank that is later than that is taken to be one without Tutti.
+# The limit distinguishes a late rank from one that is gone, also at MPI_Init and on a busy machine.
 set(ends TUTTI_TIMEOUT_SECONDS=6)
+# A rank that is later than that at MPI_Init is taken to be one without Tutti: then all ranks continue without Tutti, and the plain MPI
+# gets device memory.
+set(starts TUTTI_STALL_SECONDS=60)
 
 foreach(mpi openmpi mpich)
   set(ranks_openmpi 2)
   set(ranks_mpich 1)
   set(each ${ranks_${mpi}})
-  set(env LD_PRELOAD=${TUTTI_MPI_${mpi}_PRELOAD} ${TUTTI_TEST_ENV} ${stats})
+  set(env LD_PRELOAD=${TUTTI_MPI_${mpi}_PRELOAD} ${TUTTI_TEST_ENV} ${starts} ${stats})
   foreach(row single_leader multi_leader pipelined)
     # The bits are those of the hosts, so the nodes that Tutti found are the hosts.
     on_hosts(bits-${row} ${mpi} passes 2 ${each} -- ${env} TUTTI_TEST_HOST_RANKS=${each} TUTTI_TEST_EXPECT=${row} TUTTI_NODES_PIECE_KB=16
@@ -49,9 +52,9 @@ foreach(mpi openmpi mpich)
     endforeach()
   endforeach()
 endforeach()
-on_hosts(programs-4 openmpi passes 4 1 -- LD_PRELOAD=${TUTTI_MPI_openmpi_PRELOAD} ${TUTTI_TEST_ENV} TUTTI_TEST_KINDS=${together}
+on_hosts(programs-4 openmpi passes 4 1 -- LD_PRELOAD=${TUTTI_MPI_openmpi_PRELOAD} ${TUTTI_TEST_ENV} ${starts} TUTTI_TEST_KINDS=${together}
          $<TARGET_FILE:mpi-programs.openmpi> 20 40 100k 20)
-on_hosts(moved openmpi passes 3 1 -- LD_PRELOAD=${TUTTI_MPI_openmpi_PRELOAD} ${TUTTI_TEST_ENV} ${stats}
+on_hosts(moved openmpi passes 3 1 -- LD_PRELOAD=${TUTTI_MPI_openmpi_PRELOAD} ${TUTTI_TEST_ENV} ${starts} ${stats}
          $<TARGET_FILE:mpi-collectives.openmpi>)
 
 # The same hosts connected by a relay in user space, which delays frames and loses some (relay.c): TCP sends those again.
@@ -66,7 +69,7 @@ function(on_relay name mpi delay loss)
 endfunction()
 
 foreach(mpi openmpi mpich)
-  set(env LD_PRELOAD=${TUTTI_MPI_${mpi}_PRELOAD} ${TUTTI_TEST_ENV} ${stats})
+  set(env LD_PRELOAD=${TUTTI_MPI_${mpi}_PRELOAD} ${TUTTI_TEST_ENV} ${starts} ${stats})
   set(rows "TUTTI_RULES=allreduce_nodes:*@pipelined reduce_nodes:*@pipelined reduce_scatter_nodes:*@multi_leader")
   on_relay(programs ${mpi} 1000 100 passes 2 1 -- ${env} TUTTI_TEST_KINDS=${together} ${rows} $<TARGET_FILE:mpi-programs.${mpi}> 8 40 100k 20)
   on_relay(programs-lossy ${mpi} 3000 25 passes 3 1 -- ${env} TUTTI_TEST_KINDS=${together} ${rows} $<TARGET_FILE:mpi-programs.${mpi}> 20 40 100k 40)
