@@ -1,5 +1,5 @@
 # Calls in stream order. On GPUs tests/gpu/on_gpu.cmake runs the same programs.
-foreach(name enqueue enqueue_move enqueue_errors enqueue_graph enqueue_renewed enqueue_several residency shared_queues stream_failure stream_scratch)
+foreach(name enqueue enqueue_move enqueue_errors enqueue_graph enqueue_renewed enqueue_several enqueue_freed residency shared_queues stream_failure stream_scratch)
   tutti_mpi_program(mpi-${name} SOURCES enqueue/${name}.c kit/queue.c kit/queue_move.c kit/gpu_filler.c kit/cuda_graph.c gpus/gpu.c LIBRARIES tutti-core MPIS ${TUTTI_MPIS})
   foreach(mpi IN LISTS builders)
     target_link_libraries(mpi-${name}.${mpi} PRIVATE mpi-kit.${mpi})
@@ -51,6 +51,7 @@ foreach(several plain multiple order)
   tutti_mpi_test(mpi-enqueue-several-${several} PROGRAM mpi-enqueue_several RANKS 3 RANKS_MPICH 2 ${several_args} TIMEOUT 60
                  ENV TUTTI_STATS=1 TUTTI_CHANNEL_MB=1 TUTTI_HOST_BLOCKS=24 "TUTTI_RULES=alltoall:*@direct bcast:*@direct allreduce:*@pipeline_direct reduce:*@mapped_deep reduce_scatter:*@mapped_deep")
 endforeach()
+tutti_mpi_test(mpi-enqueue-freed PROGRAM mpi-enqueue_freed RANKS 3 RANKS_MPICH 2)
 foreach(late 0 1)
   tutti_mpi_test(mpi-enqueue-scratch-${late} PROGRAM mpi-stream_scratch RANKS 2 ARGS ${late} TIMEOUT 30
                  ENV TUTTI_HOST_MAPPING_US=20000 TUTTI_MAPPING_PRICE_US=1 TUTTI_STALL_SECONDS=3)
