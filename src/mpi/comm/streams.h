@@ -27,7 +27,7 @@ struct tutti_stream_message {
     size_t bytes;
     void *run;
     const struct tutti_elements *elements;
-    int on_host;        /* a receive whose run only the host reaches */
+    int on_host;        /* the run is memory of the host: of a receive, or of persistent messages */
     MPI_Status *status; /* of a receive that the stream waits for; NULL: none */
 };
 struct tutti_stream_proxy {
@@ -44,17 +44,20 @@ struct tutti_stream_proxy {
     void (*close)(struct tutti_stream_proxy *proxy, int quick);
 };
 
-/* Messages between nodes that are started again and again, on `comm`, in any streams of the GPU, also by graphs. All
+/* Messages between nodes that are started again and again, on `comm`, in any streams of one GPU, also by graphs. All
  * are local; statuses. */
 struct tutti_persistent_message;
 struct tutti_persistent_messages {
+    /* args->on_host: the run is memory that the MPI uses itself, which keeps it until the stream has waited. */
     int (*open)(struct tutti_node *node, int gpu, MPI_Comm comm, const struct tutti_stream_message *args,
                 struct tutti_persistent_message **out);
+    /* Bytes of the pieces in which a message of so many bytes moves: the sender's choice. */
+    size_t (*piece)(size_t bytes);
     /* In place of the tag and the bytes of args. */
-    void (*match)(struct tutti_persistent_message *message, int tag, size_t bytes);
-    /* A stream that has started the message waits for it before the next start. */
-    int (*start)(struct tutti_persistent_message *message, struct tutti_stream *stream);
-    int (*wait)(struct tutti_persistent_message *message, struct tutti_stream *stream);
+    int (*match)(struct tutti_persistent_message *message, int tag, size_t bytes, size_t piece);
+    /* Messages of one GPU, matched, each one once. A stream that has started one waits for it before the next start. */
+    int (*start)(size_t n, struct tutti_persistent_message *const messages[], struct tutti_stream *stream);
+    int (*wait)(size_t n, struct tutti_persistent_message *const messages[], struct tutti_stream *stream);
     /* TUTTI_OK, or why a start has failed. */
     int (*fault)(const struct tutti_persistent_message *message);
     /* No stream uses it. Takes NULL. */

@@ -11,6 +11,7 @@
 #include "core/log.h"
 #include "dtype/pack.h"
 #include "mpi/message/endpoints.h"
+#include "mpi/queue/host_run.h"
 #include "mpi/queue/nodes.h"
 #include "mpi/type/datatypes.h"
 #include "p2p/ports.h"
@@ -21,7 +22,7 @@ enum match_kind { MATCH_RECEIVE, MATCH_SEND, MATCH_ACK };
 /* What the two sides send to each other. Plain bytes. */
 struct match_note {
     uint32_t kind, fine; /* fine: 0: this side cannot */
-    uint32_t tag, pad;   /* of a receive between nodes */
+    uint32_t tag, piece; /* between nodes: of a receive; of a send, bytes */
     uint64_t id, to;     /* id: of the sender's request; to: ACK: of the peer's request */
     uint64_t bytes;
     unsigned char uuid[16]; /* of the GPU */
@@ -92,12 +93,17 @@ static int match_read(struct tutti_mpix_request *request, int gpu, int *direct)
     struct tutti_memory memory = {.kind = TUTTI_MEMORY_HOST};
     if (request->buffer)
         tutti_door.device->memory.classify((char *)request->buffer + layout->true_lower, &memory);
-    if (memory.kind == TUTTI_MEMORY_HOST)
+    if (memory.kind == TUTTI_MEMORY_HOST && (!request->elements.whole || !request->buffer))
         return match_wrong(request, MPI_ERR_BUFFER,
-                           "the buffer is not memory that kernels reach (device, managed or pinned)");
+                           "the buffer is neither memory that kernels reach (device, managed or pinned) nor a run of "
+                           "bytes in memory of the host");
     if (memory.kind == TUTTI_MEMORY_DEVICE && memory.gpu >= 0)
         request->gpu = memory.gpu;
-    *direct = request->elements.whole && (request->send || memory.kind == TUTTI_MEMORY_DEVICE);
+    *direct = request->elements.whole &&
+              (memory.kind == TUTTI_MEMORY_DEVICE || (request->send && memory.kind != TUTTI_MEMORY_HOST));
+    request->on_host =
+        request->elements.whole && (memory.kind == TUTTI_MEMORY_HOST || memory.kind == TUTTI_MEMORY_PINNED);
+    request->beyond_kernels = memory.kind == TUTTI_MEMORY_HOST;
     if (request->elements.whole)
         request->start.from = (char *)request->buffer + layout->true_lower;
     return MPI_SUCCESS;
@@ -120,7 +126,9 @@ static int match_prepare(struct tutti_mpix_request *request, int gpu)
     int direct = 0, code = match_read(request, gpu, &direct);
     if (request->node_peer < 0)
         return code == MPI_SUCCESS ? tutti_queue_nodes_take(request) : code;
-    if (code == MPI_SUCCESS && request->start.bytes > 0 && !direct)
+    if (code == MPI_SUCCESS && request->beyond_kernels && tutti_queue_host_run_take(request) != TUTTI_OK)
+        code = match_wrong(request, MPI_ERR_NO_MEM, why_memory);
+    if (code == MPI_SUCCESS && request->start.bytes > 0 && !direct && !(request->send && request->host_run))
         code = match_bounce(request);
     if (code == MPI_SUCCESS && !(request->port = tutti_ports_take(request->gpu)))
         code = match_wrong(request, MPI_ERR_NO_MEM, why_memory);
@@ -227,6 +235,14 @@ static void match_check(struct tutti_matching *m)
         match_wrong(request, MPI_ERR_TRUNCATE, "the matching send is longer than the receive");
 }
 
+/* Both notes together describe the message. */
+static void match_nodes(struct tutti_matching *m)
+{
+    const int send = m->request->send;
+    const struct match_note *const sender = send ? &m->out : &m->info, *const receiver = send ? &m->info : &m->out;
+    (void)tutti_queue_nodes_match(m->request, receiver->tag, sender->bytes, sender->piece);
+}
+
 /* 1: not yet. */
 static int match_map(struct tutti_matching *m)
 {
@@ -234,6 +250,8 @@ static int match_map(struct tutti_matching *m)
     const struct tutti_device *device = tutti_door.device;
     void *far = NULL, *to = NULL;
     match_check(m);
+    if (request->code == MPI_SUCCESS && request->nodes)
+        match_nodes(m);
     if (request->code != MPI_SUCCESS || request->nodes)
         return 0;
     int status = tutti_pair_map(tutti_door.node, device, request->node_peer, request->gpu, &m->info.port,
@@ -265,6 +283,7 @@ static int match_show(struct tutti_matching *m)
     int status = request->code == MPI_SUCCESS ? TUTTI_OK : TUTTI_ERR_UNAVAILABLE;
     if (status == TUTTI_OK && request->nodes) {
         m->out.tag = tutti_queue_nodes_tag(request);
+        m->out.piece = tutti_queue_nodes_piece(request);
         return 0;
     }
     if (status == TUTTI_OK && !m->out.port.shared)
@@ -308,8 +327,6 @@ static void match_finish(struct tutti_matching *m)
     request->came = (MPI_Count)(request->send ? request->start.bytes : m->info.bytes);
     if (!request->send && request->stage == TUTTI_MATCHED)
         request->start.bytes = m->info.bytes;
-    if (request->nodes && request->stage == TUTTI_MATCHED)
-        tutti_queue_nodes_matched(request, m->info.tag);
     request->start.own = request->port;
     request->start.send = (uint32_t)request->send;
     request->start.peer = (uint32_t)request->peer;
@@ -414,6 +431,7 @@ void tutti_match_end(struct tutti_mpix_request *request)
     for (int i = 0; i < 2; i++)
         tutti_pair_release(tutti_door.node, tutti_door.device, request->mapped[i]);
     tutti_queue_nodes_end(request->nodes);
+    tutti_queue_host_run_end(request->host_run);
     tutti_ports_give(request->port);
     tutti_deferred_free_memory(tutti_door.node, request->bounce);
     if (request->elements.plan)

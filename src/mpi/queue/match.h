@@ -20,6 +20,7 @@ enum tutti_match_stage {
 struct tutti_mpix_queue;
 struct tutti_matching; /* of match.c, between NOT and MATCHED */
 struct tutti_queue_nodes;
+struct tutti_queue_host_run;
 /* What an MPIX_Request points to. */
 struct tutti_mpix_request {
     struct tutti_mpix_request *next; /* of all */
@@ -41,8 +42,10 @@ struct tutti_mpix_request {
                                        can map; NULL: none */
     struct tutti_lane_port *port;
     struct tutti_mapping *mapped[2];
-    struct tutti_lane_match start;   /* but `op` */
-    struct tutti_queue_nodes *nodes; /* between nodes; NULL: the peer is on this one */
+    struct tutti_lane_match start;         /* but `op` */
+    int on_host, beyond_kernels;           /* the elements are a run in memory of the host, which no kernel reaches */
+    struct tutti_queue_host_run *host_run; /* of such a run; NULL: none, or between nodes */
+    struct tutti_queue_nodes *nodes;       /* between nodes; NULL: the peer is on this one */
     /* Of the queues. */
     struct tutti_mpix_queue *queue;     /* that started it last; NULL: none, or it is freed */
     int active, op;                     /* active: started, and no wait is in the stream */

@@ -1,6 +1,5 @@
 #include "mpi/queue/nodes.h"
 
-#include <limits.h>
 #include <stdlib.h>
 
 #include "mpi/comm/streams.h"
@@ -74,8 +73,6 @@ int tutti_queue_nodes_check(struct tutti_mpix_request *request)
 
 int tutti_queue_nodes_take(struct tutti_mpix_request *request)
 {
-    if (request->start.bytes > INT_MAX)
-        return nodes_wrong(request, MPI_ERR_COUNT, "a message of a queue between nodes has 2^31 - 1 bytes at most");
     struct tutti_queue_nodes *const nodes = calloc(1, sizeof *nodes);
     if (!nodes)
         return nodes_wrong(request, MPI_ERR_NO_MEM, "no memory for a matched request");
@@ -90,7 +87,8 @@ int tutti_queue_nodes_take(struct tutti_mpix_request *request)
                                                  .tag = nodes->tag,
                                                  .bytes = request->start.bytes,
                                                  .run = request->start.from,
-                                                 .elements = &request->elements};
+                                                 .elements = &request->elements,
+                                                 .on_host = request->on_host};
     const int status =
         messages->open(tutti_door.node, request->gpu, tutti_endpoints_own_world(), &message, &nodes->message);
     return status == TUTTI_OK
@@ -103,19 +101,39 @@ uint32_t tutti_queue_nodes_tag(const struct tutti_mpix_request *request)
     return (uint32_t)request->nodes->tag;
 }
 
-void tutti_queue_nodes_matched(struct tutti_mpix_request *request, uint32_t tag)
+uint32_t tutti_queue_nodes_piece(const struct tutti_mpix_request *request)
 {
-    messages->match(request->nodes->message, request->send ? (int)tag : request->nodes->tag, request->start.bytes);
+    return request->send ? (uint32_t)messages->piece(request->start.bytes) : 0;
 }
 
-int tutti_queue_nodes_start(struct tutti_mpix_request *request, struct tutti_stream *stream)
+int tutti_queue_nodes_match(struct tutti_mpix_request *request, uint32_t tag, uint64_t bytes, uint32_t piece)
 {
-    return messages->start(request->nodes->message, stream);
+    const int status = messages->match(request->nodes->message, (int)tag, bytes, piece);
+    return status == TUTTI_OK ? MPI_SUCCESS
+                              : nodes_wrong(request, MPI_ERR_NO_MEM, "no memory for the pieces of a matched request");
 }
 
-int tutti_queue_nodes_wait(struct tutti_mpix_request *request, struct tutti_stream *stream)
+static int nodes_put(size_t n, struct tutti_mpix_request *const requests[], struct tutti_stream *stream,
+                     int (*put)(size_t n, struct tutti_persistent_message *const of[], struct tutti_stream *stream))
 {
-    return messages->wait(request->nodes->message, stream);
+    struct tutti_persistent_message **const of = malloc(n * sizeof(struct tutti_persistent_message *));
+    if (!of)
+        return TUTTI_ERR_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        of[i] = requests[i]->nodes->message;
+    const int status = put(n, of, stream);
+    free(of);
+    return status;
+}
+
+int tutti_queue_nodes_start(size_t n, struct tutti_mpix_request *const requests[], struct tutti_stream *stream)
+{
+    return nodes_put(n, requests, stream, messages->start);
+}
+
+int tutti_queue_nodes_wait(size_t n, struct tutti_mpix_request *const requests[], struct tutti_stream *stream)
+{
+    return nodes_put(n, requests, stream, messages->wait);
 }
 
 int tutti_queue_nodes_fault(const struct tutti_mpix_request *request)

@@ -15,16 +15,19 @@ void tutti_queue_nodes_open(const struct tutti_persistent_messages *how, struct 
 int tutti_queue_nodes_check(struct tutti_mpix_request *request);
 /* Local. Takes what the request needs. Its elements are known. An MPI code, with request->code and ->why. */
 int tutti_queue_nodes_take(struct tutti_mpix_request *request);
-/* Of a receive: the tag that the sender has to use. */
+/* Of a receive: the tag that the sender has to use. Of a send: bytes of the pieces in which it moves. */
 uint32_t tutti_queue_nodes_tag(const struct tutti_mpix_request *request);
-/* Once both sides know each other. tag: of the receive. */
-void tutti_queue_nodes_matched(struct tutti_mpix_request *request, uint32_t tag);
+uint32_t tutti_queue_nodes_piece(const struct tutti_mpix_request *request);
+/* Once both sides know each other. tag: of the receive; bytes, piece: of the send. An MPI code, with request->code and
+ * ->why. */
+int tutti_queue_nodes_match(struct tutti_mpix_request *request, uint32_t tag, uint64_t bytes, uint32_t piece);
 /* Takes NULL. The stream has passed the request. */
 void tutti_queue_nodes_end(struct tutti_queue_nodes *nodes);
 
-/* Local. In the queue's stream: the message is started; later work of the stream waits for it. Statuses. */
-int tutti_queue_nodes_start(struct tutti_mpix_request *request, struct tutti_stream *stream);
-int tutti_queue_nodes_wait(struct tutti_mpix_request *request, struct tutti_stream *stream);
+/* Local. In the queue's stream: the messages of these requests, all between nodes, are started; later work of the
+ * stream waits for them. Statuses. */
+int tutti_queue_nodes_start(size_t n, struct tutti_mpix_request *const requests[], struct tutti_stream *stream);
+int tutti_queue_nodes_wait(size_t n, struct tutti_mpix_request *const requests[], struct tutti_stream *stream);
 /* TUTTI_OK, or why a start has failed. */
 int tutti_queue_nodes_fault(const struct tutti_mpix_request *request);
 

@@ -6,6 +6,7 @@
 
 #include "core/log.h"
 #include "dtype/pack.h"
+#include "mpi/queue/host_run.h"
 #include "mpi/queue/nodes.h"
 #include "mpi/queue/queue_own.h"
 #include "mpi/real/errors.h"
@@ -251,7 +252,9 @@ static int queue_start(struct tutti_mpix_queue *queue, int count, struct tutti_m
         work->matches[n++] = handles[i]->start;
         bytes += handles[i]->start.bytes;
     }
-    int status = queue_pack(queue, TUTTI_PACK, n, work->of, work->jobs);
+    int status = tutti_queue_host_runs_copy(1, n, work->of, queue->stream);
+    if (status == TUTTI_OK)
+        status = queue_pack(queue, TUTTI_PACK, n, work->of, work->jobs);
     const int captured = status == TUTTI_OK && n > 0 ? tutti_lanes_captured(queue->lanes, queue->stream) : 0;
     if (status == TUTTI_OK && n > 0)
         status = captured < 0 ? captured
@@ -266,10 +269,15 @@ static int queue_start(struct tutti_mpix_queue *queue, int count, struct tutti_m
     }
     if (status == TUTTI_OK && n > 0)
         tutti_count_made("MPIX_Enqueue_start", "matched", bytes);
-    for (int i = 0; i < count && status == TUTTI_OK; i++) {
-        if (handles[i]->nodes && (status = tutti_queue_nodes_start(handles[i], queue->stream)) == TUTTI_OK)
-            queue_add(queue, handles[i]);
+    n = 0;
+    for (int i = 0; i < count; i++) {
+        if (handles[i]->nodes)
+            work->of[n++] = handles[i];
     }
+    if (status == TUTTI_OK && n > 0)
+        status = tutti_queue_nodes_start((size_t)n, work->of, queue->stream);
+    for (int i = 0; i < n && status == TUTTI_OK; i++)
+        queue_add(queue, work->of[i]);
     return status;
 }
 
@@ -295,24 +303,54 @@ int tutti_door_MPIX_Enqueue_start(struct tutti_mpix_queue *queue, struct tutti_m
     return tutti_door_MPIX_Enqueue_startall(queue, handle ? 1 : -1, handle);
 }
 
-/* The requests are started no more; the stream waits for those of other nodes. A status. */
-static int queue_end(struct tutti_mpix_queue *queue, const struct tutti_mpix_request *only)
+/* The requests are started no more. */
+static void queue_end(struct tutti_mpix_queue *queue, const struct tutti_mpix_request *only)
 {
     struct tutti_mpix_request **at = &queue->started;
-    int status = TUTTI_OK;
     while (*at) {
         struct tutti_mpix_request *const request = *at;
         if (only && request != only) {
             at = &request->started;
             continue;
         }
-        const int waited = request->nodes ? tutti_queue_nodes_wait(request, queue->stream) : TUTTI_OK;
-        status = status == TUTTI_OK ? waited : status;
         request->active = 0;
         *at = request->started;
     }
     queue->end = at;
-    return status;
+}
+
+/* Those of this node, or of others, that are waited for. */
+static int queue_waited(const struct tutti_mpix_queue *queue, const struct tutti_mpix_request *only, int nodes,
+                        struct queue_work *work)
+{
+    int n = 0;
+    for (struct tutti_mpix_request *request = queue->started; request; request = request->started) {
+        if ((only && request != only) || (request->nodes != NULL) != nodes)
+            continue;
+        work->of[n] = request;
+        work->ops[n++] = request->op;
+    }
+    return n;
+}
+
+/* What has come from this node is unpacked while those of other nodes are under way. */
+static int queue_put_waits(struct tutti_mpix_queue *queue, const struct tutti_mpix_request *only,
+                           struct queue_work *work, const char **why)
+{
+    int n = queue_waited(queue, only, 0, work), together = 0;
+    const int captured = n == 0 ? 0 : tutti_lanes_captured(queue->lanes, queue->stream);
+    int status = captured < 0 ? captured : TUTTI_OK;
+    if (status == TUTTI_OK && n > 0)
+        status = tutti_lanes_wait(queue->lanes, queue->stream, captured, n, work->ops, 0, &together, why);
+    if (status != TUTTI_OK)
+        return status;
+    status = queue_pack(queue, TUTTI_UNPACK, n, work->of, work->jobs);
+    if (status == TUTTI_OK)
+        status = tutti_queue_host_runs_copy(0, n, work->of, queue->stream);
+    n = queue_waited(queue, only, 1, work);
+    const int waited = n > 0 ? tutti_queue_nodes_wait((size_t)n, work->of, queue->stream) : TUTTI_OK;
+    queue_end(queue, only);
+    return status == TUTTI_OK ? waited : status;
 }
 
 /* Waits for all that has been started, or for one of them. */
@@ -325,23 +363,8 @@ static int queue_wait(const char *name, struct tutti_mpix_queue *queue, struct t
         n++;
     if (!queue_work_new(&work, n))
         return tutti_queue_refuse(name, tutti_handles.no_comm, MPI_ERR_NO_MEM, "out of memory");
-    n = 0;
-    for (struct tutti_mpix_request *request = queue->started; request; request = request->started) {
-        if ((only && request != only) || request->nodes)
-            continue;
-        work.of[n] = request;
-        work.ops[n++] = request->op;
-    }
     tutti_inside++;
-    const int captured = n == 0 ? 0 : tutti_lanes_captured(queue->lanes, queue->stream);
-    int together = 0, status = captured < 0 ? captured : TUTTI_OK;
-    if (status == TUTTI_OK && n > 0)
-        status = tutti_lanes_wait(queue->lanes, queue->stream, captured, n, work.ops, 0, &together, &why);
-    if (status == TUTTI_OK) {
-        const int waited = queue_end(queue, only);
-        status = queue_pack(queue, TUTTI_UNPACK, n, work.of, work.jobs);
-        status = status == TUTTI_OK ? waited : status;
-    }
+    const int status = queue_put_waits(queue, only, &work, &why);
     tutti_inside--;
     free(work.memory);
     return status == TUTTI_OK ? MPI_SUCCESS : queue_failed(name, status, why);

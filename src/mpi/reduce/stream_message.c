@@ -56,8 +56,6 @@ static void message_wait(struct tutti_host_step *step)
     struct proxy_call *const call = (struct proxy_call *)step;
     struct proxy_message *const m = call->message;
     call->since = tutti_now_ns();
-    if (m->persistent)
-        atomic_store_explicit(&call->over, 0, memory_order_relaxed);
     m->waiting = 1;
     if (m->open == 0 || atomic_load(&call->of->base.failed) != TUTTI_OK)
         message_release(m);
@@ -88,14 +86,14 @@ void tutti_proxy_message_ended(struct proxy_call *call, int status)
     }
     if (m->waiting)
         message_release(m);
-    if (m->send && status > 0 && !m->persistent)
+    if (m->send && status > 0)
         tutti_proxy_call_passed(call);
 }
 
 /* ---- on the program's thread ---- */
 
 /* Between the buffer and host memory, in the stream. */
-int tutti_proxy_message_copy(const struct proxy_message *m, int out)
+static int message_copy(const struct proxy_message *m, int out)
 {
     const struct proxy *const proxy = m->call->of;
     char *const memory = m->memory ? m->memory->memory : NULL;
@@ -119,7 +117,7 @@ void tutti_proxy_message_free(struct proxy_call *call)
     free(m);
 }
 
-int tutti_proxy_message_new(struct proxy_call *call, const struct tutti_stream_message *args)
+static int message_new(struct proxy_call *call, const struct tutti_stream_message *args)
 {
     struct proxy_message *const m = calloc(1, sizeof *m);
     if (!m)
@@ -150,7 +148,7 @@ static int message_await(struct proxy_call *call)
     const struct proxy *const proxy = call->of;
     int status = tutti_host_step_enqueue(proxy->steps, proxy->stream, &call->step);
     if (status == TUTTI_OK)
-        status = tutti_proxy_message_copy(call->message, 1);
+        status = message_copy(call->message, 1);
     return status;
 }
 
@@ -162,13 +160,13 @@ int tutti_proxy_message(const struct tutti_comm *comm, const struct tutti_stream
         return TUTTI_ERR_MEMORY;
     int is_put = 0, status = args->bytes > INT_MAX ? TUTTI_ERR_UNAVAILABLE : tutti_proxy_call_prepare(call);
     if (status == TUTTI_OK)
-        status = tutti_proxy_message_new(call, args);
+        status = message_new(call, args);
     if (status == TUTTI_OK && args->send && call->captured) { /* the memory has a message of the launch before */
         status = tutti_host_step_enqueue(proxy->steps, proxy->stream, &call->step);
         is_put = 1;
     }
     if (status == TUTTI_OK) { /* a receive keeps what a shorter message leaves */
-        status = tutti_proxy_message_copy(call->message, 0);
+        status = message_copy(call->message, 0);
         is_put = 1;
     }
     if (status == TUTTI_OK)

@@ -55,8 +55,7 @@ struct proxy_message {
     struct tutti_host_step post; /* the first field */
     struct proxy_call *call;
     int send, peer, tag;
-    int on_host;    /* the receive's run only the host reaches: the server's thread copies the message */
-    int persistent; /* 1: it may be started again: a request of a queue */
+    int on_host; /* the receive's run only the host reaches: the server's thread copies the message */
     size_t bytes;
     char *run;                      /* the buffer, or NULL: */
     struct tutti_elements elements; /* its plan is held */
@@ -74,9 +73,11 @@ void tutti_proxy_call_begin(struct tutti_host_step *step);
 void tutti_proxy_poll(void);
 void tutti_proxy_call_passed(void *with);
 void tutti_proxy_call_over(struct tutti_host_step *step);
+/* A stream waits since then, ns: TUTTI_ERR_TIMEOUT where it is too long, otherwise 0; reports a long wait once. */
+int tutti_proxy_look_at_time(uint64_t since, int *reported, const char *name);
 
 /* stream_proxy.c: the steps of the GPU, and the kernels that must be loaded for them. A status. */
-int tutti_proxy_steps_open(struct proxy *proxy, struct tutti_node *node, int gpu, int ranks);
+int tutti_proxy_steps_open(const struct tutti_node *node, int gpu, int ranks, struct tutti_host_steps **out);
 
 /* stream_put.c: on the program's thread. new: NULL without memory. prepare: before anything is put into the stream.
  * finish: the call is in the stream, or cannot be: takes it. is_put: something is. sweep: frees those that the stream
@@ -96,8 +97,5 @@ int tutti_proxy_message_poll(struct proxy_call *call);
 void tutti_proxy_message_ended(struct proxy_call *call, int status);
 int tutti_proxy_message_waits(const struct proxy_call *call);
 void tutti_proxy_message_free(struct proxy_call *call);
-/* Of a call; copy: in the proxy's stream, between host memory and the buffer. Statuses. */
-int tutti_proxy_message_new(struct proxy_call *call, const struct tutti_stream_message *args);
-int tutti_proxy_message_copy(const struct proxy_message *m, int out);
 
 #endif

@@ -1,120 +1,294 @@
-/* Messages in stream order between nodes that are started again and again: those of queues. The steps of a message are
- * put into streams any number of times; each wait ends the start before it. */
+/* Messages of queues between nodes, on the program's thread. Their steps are put into streams any number of times; each
+ * wait ends the start before it. All short messages of a start are packed by one launch and share a step of the host,
+ * as those of a wait do. A long message moves in pieces: the MPI has one while the stream copies the next. */
+#include "mpi/reduce/stream_persistent.h"
+
 #include <stdlib.h>
 
+#include "bounce/bounce.h"
+#include "core/settings.h"
+#include "core/status.h"
+#include "dtype/pack.h"
 #include "mpi/reduce/stream_own.h"
 #include "progress/engine.h"
 #include "progress/gate.h"
 #include "team/deferred_free.h"
 
-/* Its call is `over` unless the stream waits for it. */
-struct tutti_persistent_message {
-    struct proxy proxy; /* of this message alone */
-    struct proxy_call *call;
+enum {
+    PERSISTENT_PARTS = 4,            /* pieces are as long as those of collectives in stream order */
+    PERSISTENT_PIECES = 64,          /* of a message, at most, */
+    PERSISTENT_PIECE_MOST = 1 << 30, /* until they would be longer than this */
+    PERSISTENT_BY_KERNEL = 64 << 10  /* bytes of a run that a kernel moves in less time than a copy of its own */
 };
 
-static int persistent_fault(const struct tutti_persistent_message *message)
+static size_t persistent_piece(size_t bytes)
 {
-    return atomic_load(&message->proxy.base.failed);
+    const size_t usual = ((size_t)tutti_settings()->nodes_piece_kb << 10) / PERSISTENT_PARTS;
+    const size_t least = (bytes + PERSISTENT_PIECES - 1) / PERSISTENT_PIECES;
+    const size_t piece = usual > least ? usual : least;
+    return piece > PERSISTENT_PIECE_MOST ? PERSISTENT_PIECE_MOST : (piece + 63) & ~(size_t)63;
 }
 
-static int persistent_is_over(void *with)
+static int persistent_fault(const struct tutti_persistent_message *m)
 {
-    struct proxy_call *const call = with;
-    return atomic_load_explicit(&call->over, memory_order_acquire);
+    return atomic_load(&m->failed);
 }
 
-static void stream_persistent_close(struct tutti_persistent_message *message)
+/* ---- life ---- */
+
+static int persistent_no_stream_waits(void *with)
 {
-    if (!message)
+    return atomic_load_explicit(&((struct tutti_persistent_message *)with)->waits, memory_order_acquire) == 0;
+}
+
+static void stream_persistent_close(struct tutti_persistent_message *m)
+{
+    if (!m)
         return;
-    struct proxy *const proxy = &message->proxy;
-    struct proxy_call *const call = message->call;
-    const int failed = persistent_fault(message) != TUTTI_OK;
-    if (call && call->message && call->message->persistent && !failed && !persistent_is_over(call) &&
-        tutti_progress_wait(&(const struct tutti_wait){.done = persistent_is_over, .with = call, .seconds = 1}) !=
+    const int failed = persistent_fault(m) != TUTTI_OK;
+    if (!failed && !persistent_no_stream_waits(m) &&
+        tutti_progress_wait(&(const struct tutti_wait){.done = persistent_no_stream_waits, .with = m, .seconds = 1}) !=
             TUTTI_OK)
         return; /* a stream waits for it */
-    tutti_host_steps_close(proxy->steps, !failed);
-    tutti_deferred_free_release(proxy->node);
+    tutti_host_steps_close(m->steps, !failed);
+    tutti_deferred_free_release(m->node);
     if (failed) /* kernels and the host may still use it */
         return;
-    if (call)
-        tutti_proxy_call_free(call);
-    free(message);
+    if (m->captured)
+        tutti_gate_captured(-1);
+    for (struct persistent_batch *batch = m->kept, *next; batch; batch = next) {
+        next = batch->next;
+        free(batch);
+    }
+    tutti_bounce_give(m->memory);
+    if (m->elements.plan)
+        tutti_plan_drop(m->elements.plan);
+    free(m->request);
+    free(m);
+}
+
+/* What the message needs beside its steps. */
+static int persistent_take(struct tutti_persistent_message *m, const struct tutti_elements *elements)
+{
+    int status = TUTTI_OK;
+    if (m->bytes > 0 && !m->on_host) {
+        m->elements = *elements;
+        m->elements.plan = tutti_plan_hold(elements->plan);
+        m->memory = tutti_bounce_take(&tutti_bounce_pinned, -1, m->bytes);
+        status = m->memory ? TUTTI_OK : TUTTI_ERR_MEMORY;
+        if (status == TUTTI_OK && !m->run)
+            status = tutti_pack_prepare(m->gpu, m->elements.plan);
+    }
+    return status;
 }
 
 static int persistent_open(struct tutti_node *node, int gpu, MPI_Comm comm, const struct tutti_stream_message *args,
                            struct tutti_persistent_message **out)
 {
-    struct tutti_persistent_message *const made = calloc(1, sizeof *made);
-    if (!made)
+    struct tutti_persistent_message *const m = calloc(1, sizeof *m);
+    if (!m)
         return TUTTI_ERR_MEMORY;
-    made->proxy.own = comm;
-    int status = tutti_proxy_steps_open(&made->proxy, node, gpu, tutti_node_size(node));
+    m->name = args->name;
+    m->comm = comm;
+    m->send = args->send;
+    m->peer = args->peer;
+    m->tag = args->tag;
+    m->gpu = gpu;
+    m->node = node;
+    m->run = args->run;
+    m->on_host = args->on_host;
+    m->bytes = args->bytes;
+    int status = tutti_proxy_steps_open(node, gpu, tutti_node_size(node), &m->steps);
     if (status != TUTTI_OK) {
-        free(made);
+        free(m);
         return status;
     }
-    made->call = tutti_proxy_call_new(&made->proxy, args->name);
-    status = made->call ? tutti_proxy_message_new(made->call, args) : TUTTI_ERR_MEMORY;
     tutti_deferred_free_hold(node);
-    if (status != TUTTI_OK) {
-        stream_persistent_close(made);
-        return status;
-    }
-    made->call->message->persistent = 1;
-    made->call->step.over = tutti_proxy_call_over;
-    atomic_store(&made->call->over, 1);
-    *out = made;
-    return TUTTI_OK;
-}
-
-static void persistent_match(struct tutti_persistent_message *message, int tag, size_t bytes)
-{
-    message->call->message->tag = tag;
-    message->call->message->bytes = bytes;
-}
-
-/* Something is in the stream, and what belongs to it may not be. */
-static int persistent_put(struct tutti_persistent_message *message, int status)
-{
-    int none = TUTTI_OK;
-    if (status != TUTTI_OK)
-        atomic_compare_exchange_strong(&message->proxy.base.failed, &none, status);
+    status = persistent_take(m, args->elements);
+    if (status == TUTTI_OK)
+        *out = m;
+    else
+        stream_persistent_close(m);
     return status;
 }
 
-static int stream_persistent_start(struct tutti_persistent_message *message, struct tutti_stream *stream)
+static int persistent_match(struct tutti_persistent_message *m, int tag, size_t bytes, size_t piece)
 {
-    struct proxy *const proxy = &message->proxy;
-    struct proxy_call *const call = message->call;
-    int status = persistent_fault(message);
-    const int captured = status == TUTTI_OK ? tutti_door.device->stream.capturing(stream) : status;
-    if (captured < 0)
-        return captured;
-    if (captured && !call->captured)
-        tutti_gate_captured(1);
-    call->captured |= captured;
-    proxy->stream = stream;
-    if (call->message->send)
-        status = tutti_proxy_message_copy(call->message, 0);
-    if (status == TUTTI_OK)
-        status = tutti_host_step_post(proxy->steps, stream, &call->message->post);
-    return persistent_put(message, status);
+    m->tag = tag;
+    m->bytes = bytes;
+    m->each = piece;
+    m->pieces = bytes > piece ? (bytes - 1) / piece + 1 : 1;
+    m->request = calloc(m->pieces, sizeof(MPI_Request));
+    return m->request ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
-static int persistent_wait(struct tutti_persistent_message *message, struct tutti_stream *stream)
+/* Messages that are started together, or waited for. */
+struct persistent_call {
+    size_t n;
+    struct tutti_persistent_message *const *messages;
+    struct tutti_stream *stream;
+    int captured;
+};
+
+/* ---- copies, between the buffer and host memory ---- */
+
+static int persistent_is_copied(const struct tutti_persistent_message *m)
 {
-    struct proxy *const proxy = &message->proxy;
-    int status = tutti_host_step_enqueue(proxy->steps, stream, &message->call->step);
-    proxy->stream = stream;
-    if (status == TUTTI_OK && !message->call->message->send)
-        status = tutti_proxy_message_copy(message->call->message, 1);
-    return persistent_put(message, status);
+    return m->bytes > 0 && !m->on_host;
+}
+
+/* Moves piece by piece: copies and steps take turns. */
+static int persistent_is_long(const struct tutti_persistent_message *m)
+{
+    return m->pieces > 1 && persistent_is_copied(m);
+}
+
+/* The copies of piece `at` of all messages of this direction that are long, or of those that are not: by one kernel, or
+ * copies of runs. */
+static int persistent_copy(const struct persistent_call *call, int send, int is_long, size_t at)
+{
+    struct tutti_pack_job *const jobs = malloc(call->n * sizeof *jobs);
+    unsigned packed = 0;
+    int status = jobs ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    for (size_t i = 0; i < call->n && status == TUTTI_OK; i++) {
+        struct tutti_persistent_message *const m = call->messages[i];
+        if (m->send != send || at >= m->pieces || !persistent_is_copied(m) || persistent_is_long(m) != is_long)
+            continue;
+        const size_t first = at * m->each, left = m->bytes - first, bytes = left < m->each ? left : m->each;
+        char *const memory = (char *)m->memory->memory + first;
+        if (!m->run || bytes <= PERSISTENT_BY_KERNEL)
+            jobs[packed++] = tutti_elements_job(send ? TUTTI_PACK : TUTTI_UNPACK, &m->elements, first, bytes, memory);
+        else
+            status = tutti_door.device->stream.copy(call->stream, send ? memory : m->run + first,
+                                                    send ? m->run + first : memory, bytes);
+    }
+    if (status == TUTTI_OK && packed > 0)
+        status = tutti_pack_enqueue(call->stream, call->messages[0]->gpu, jobs, packed);
+    free(jobs);
+    return status;
+}
+
+/* ---- steps of the host ---- */
+
+enum persistent_what { PERSISTENT_STARTED, PERSISTENT_WAITED, PERSISTENT_WAITED_LAST, PERSISTENT_PIECE };
+
+/* Which pieces of the message belong to a batch of that kind; 0: none. at: of PERSISTENT_PIECE, with its direction. */
+static int part_of(struct tutti_persistent_message *m, enum persistent_what what, int send, size_t at,
+                   struct persistent_part *part)
+{
+    const int is_long = persistent_is_long(m);
+    *part = (struct persistent_part){m, 0, m->pieces};
+    switch (what) {
+    case PERSISTENT_STARTED:
+        return !m->send || !is_long;
+    case PERSISTENT_WAITED:
+        return m->pieces == 1;
+    case PERSISTENT_WAITED_LAST:
+        return m->pieces > 1 && (m->send || !is_long);
+    case PERSISTENT_PIECE:
+        *part = (struct persistent_part){m, at, at + 1};
+        return is_long && m->send == send && at < m->pieces;
+    }
+    return 0;
+}
+
+/* Puts one step into the stream for these parts, if there are any. *parts: how many. */
+static int persistent_step(const struct persistent_call *call, enum persistent_what what, int send, size_t at,
+                           size_t *parts)
+{
+    struct persistent_batch *const batch = malloc(sizeof *batch + call->n * sizeof *batch->part);
+    const int posts = what == PERSISTENT_STARTED || (what == PERSISTENT_PIECE && send);
+    if (!batch)
+        return TUTTI_ERR_MEMORY;
+    batch->step = (struct tutti_host_step){.begin = posts ? tutti_persistent_post : tutti_persistent_wait,
+                                           .over = posts ? NULL : tutti_persistent_over};
+    batch->is_kept = call->captured;
+    batch->pending = 0;
+    batch->n = 0;
+    for (size_t i = 0; i < call->n; i++)
+        batch->n += part_of(call->messages[i], what, send, at, &batch->part[batch->n]) != 0;
+    *parts = batch->n;
+    if (batch->n == 0) {
+        free(batch);
+        return TUTTI_OK;
+    }
+    struct tutti_persistent_message *const first = batch->part[0].message;
+    if (call->captured) {
+        batch->next = first->kept;
+        first->kept = batch;
+    }
+    /* Once it is in the stream, the server frees it. */
+    const int status = posts ? tutti_host_step_post(first->steps, call->stream, &batch->step)
+                             : tutti_host_step_enqueue(first->steps, call->stream, &batch->step);
+    if (status != TUTTI_OK && !call->captured)
+        free(batch);
+    return status;
+}
+
+/* Something may be in the stream, and what belongs to it may not be. */
+static int persistent_put(const struct persistent_call *call, int status)
+{
+    for (size_t i = 0; i < call->n && status != TUTTI_OK; i++) {
+        int none = TUTTI_OK;
+        atomic_compare_exchange_strong(&call->messages[i]->failed, &none, status);
+    }
+    return status;
+}
+
+static int persistent_is_captured(const struct persistent_call *call)
+{
+    for (size_t i = 0; i < call->n && call->captured > 0; i++) {
+        if (!call->messages[i]->captured)
+            tutti_gate_captured(1);
+        call->messages[i]->captured = 1;
+    }
+    return call->captured < 0 ? call->captured : TUTTI_OK;
+}
+
+static int stream_persistent_start(size_t n, struct tutti_persistent_message *const messages[],
+                                   struct tutti_stream *stream)
+{
+    const struct persistent_call call = {n, messages, stream, tutti_door.device->stream.capturing(stream)};
+    size_t parts = 1;
+    int status = persistent_is_captured(&call);
+    for (size_t i = 0; i < n && status == TUTTI_OK; i++)
+        status = persistent_fault(messages[i]);
+    if (status != TUTTI_OK)
+        return status;
+    status = persistent_copy(&call, 1, 0, 0);
+    if (status == TUTTI_OK)
+        status = persistent_step(&call, PERSISTENT_STARTED, 0, 0, &parts);
+    parts = 1;
+    for (size_t at = 0; status == TUTTI_OK && parts > 0; at++) {
+        status = persistent_copy(&call, 1, 1, at);
+        if (status == TUTTI_OK)
+            status = persistent_step(&call, PERSISTENT_PIECE, 1, at, &parts);
+    }
+    return persistent_put(&call, status);
+}
+
+static int persistent_wait(size_t n, struct tutti_persistent_message *const messages[], struct tutti_stream *stream)
+{
+    const struct persistent_call call = {n, messages, stream, tutti_door.device->stream.capturing(stream)};
+    size_t parts = 1;
+    int status = persistent_is_captured(&call);
+    if (status == TUTTI_OK)
+        status = persistent_step(&call, PERSISTENT_WAITED, 0, 0, &parts);
+    if (status == TUTTI_OK)
+        status = persistent_copy(&call, 0, 0, 0);
+    parts = 1;
+    for (size_t at = 0; status == TUTTI_OK && parts > 0; at++) {
+        status = persistent_step(&call, PERSISTENT_PIECE, 0, at, &parts);
+        if (status == TUTTI_OK)
+            status = persistent_copy(&call, 0, 1, at);
+    }
+    if (status == TUTTI_OK)
+        status = persistent_step(&call, PERSISTENT_WAITED_LAST, 0, 0, &parts);
+    return persistent_put(&call, status);
 }
 
 const struct tutti_persistent_messages tutti_persistent_messages = {.open = persistent_open,
+                                                                    .piece = persistent_piece,
                                                                     .match = persistent_match,
                                                                     .start = stream_persistent_start,
                                                                     .wait = persistent_wait,

@@ -120,13 +120,11 @@ static int is_crowded(const struct tutti_node *node, int ranks)
     return wait == TUTTI_SET_WAIT_AUTO ? ranks > tutti_node_cores(node) : wait != TUTTI_SET_WAIT_SPIN;
 }
 
-int tutti_proxy_steps_open(struct proxy *proxy, struct tutti_node *node, int gpu, int ranks)
+int tutti_proxy_steps_open(const struct tutti_node *node, int gpu, int ranks, struct tutti_host_steps **out)
 {
-    proxy->node = node;
-    proxy->gpu = gpu;
     const int status = proxy_prepare_once(gpu);
     return status == TUTTI_OK
-               ? tutti_host_steps_open(tutti_door.device, gpu, is_crowded(node, ranks), tutti_proxy_poll, &proxy->steps)
+               ? tutti_host_steps_open(tutti_door.device, gpu, is_crowded(node, ranks), tutti_proxy_poll, out)
                : status;
 }
 

@@ -6,6 +6,7 @@
 #include "mpi/comm/starting.h"
 #include "mpi/real/errors.h"
 #include "mpi/reduce/stream_own.h"
+#include "mpi/reduce/stream_persistent.h"
 
 static __thread struct proxy_call *under_way;
 
@@ -40,15 +41,15 @@ static int mover_poll(struct proxy_call *call)
     return code != MPI_SUCCESS ? TUTTI_ERR_TRANSPORT : ended;
 }
 
-static int call_look_at_time(struct proxy_call *call)
+int tutti_proxy_look_at_time(uint64_t since, int *reported, const char *name)
 {
-    const uint64_t seconds = (tutti_now_ns() - call->since) / UINT64_C(1000000000);
+    const uint64_t seconds = (tutti_now_ns() - since) / UINT64_C(1000000000);
     if (seconds >= (uint64_t)tutti_settings()->timeout_seconds)
         return TUTTI_ERR_TIMEOUT;
-    if (!call->reported && seconds >= (uint64_t)tutti_settings()->stall_seconds) {
-        call->reported = 1;
+    if (!*reported && seconds >= (uint64_t)tutti_settings()->stall_seconds) {
+        *reported = 1;
         tutti_warn("waiting for %llu s: %s, in the order of a stream, for other ranks", (unsigned long long)seconds,
-                   call->name);
+                   name);
     }
     return 0;
 }
@@ -94,7 +95,7 @@ void tutti_proxy_poll(void)
         int status = call_poll(call);
         tutti_deferred_call_starting--;
         if (status == 0 && (!call->message || tutti_proxy_message_waits(call)))
-            status = call_look_at_time(call);
+            status = tutti_proxy_look_at_time(call->since, &call->reported, call->name);
         if (status == 0) {
             at = &call->behind;
             continue;
@@ -102,6 +103,7 @@ void tutti_proxy_poll(void)
         *at = call->behind;
         call_ended(call, status);
     }
+    tutti_persistent_poll();
 }
 
 void tutti_proxy_call_passed(void *with)

@@ -3,13 +3,16 @@
  *   stream_queues programs   random programs, compared with plain MPI; TUTTI_TEST_PROGRAMS: how many (40)
  *   stream_queues replay     the same in CUDA graphs; status 77 on other devices
  *   stream_queues matches    ways to match, statuses, shorter messages, MPI_PROC_NULL, a ring without a wait of the
- * host stream_queues errors     what is refused */
+ * host stream_queues progress   long messages while no rank is in a call of the MPI; pmodels/mpich 7612 stream_queues
+ * errors     what is refused */
 #include "stream_queues.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cuda_graph.h"
+#include "device/device.h"
 #include "tutti/tutti.h"
 
 enum { BYTES = 1 << 20 };
@@ -124,6 +127,73 @@ static void many(void)
     FINE(MPIX_Request_freeall(2 * N, request));
 }
 
+/* ---- progress ---- */
+
+enum { LONG_ONE = (3 << 20) + 77, STEPS = 5 };
+
+/* What waits for an event behind MPIX_Enqueue_waitall sees the messages (pmodels/mpich 7612): a copy in another stream.
+ * Without CUDA the stream's own end stands for the event. */
+static void behind_event(void *pinned, const char *in)
+{
+    static CUstream other;
+    static CUevent event;
+    if (!kit_cuda_open()) {
+        FINE(tutti_stream_sync(stream));
+        CHECK(tutti_copy(pinned, in, LONG_ONE) == 0, "a copy");
+        return;
+    }
+    if (!event) {
+        CU(cu.StreamCreate(&other, 1));
+        CU(cu.EventCreate(&event, 2));
+    }
+    CU(cu.EventRecord(event, stream));
+    CU(cu.StreamWaitEvent(other, event, 0));
+    CU(cu.MemcpyAsync((unsigned long long)pinned, (unsigned long long)in, LONG_ONE, other));
+    CU(cu.StreamSynchronize(other));
+}
+
+/* Between the barriers no rank calls the MPI, and each one is late in turn. The messages go from memory of kind `kinds`
+ * % 3 to memory of kind `kinds` / 3: of the device, pinned, ordinary. */
+static void without_calls(int kinds)
+{
+    const int next = (kit_rank + 1) % kit_size, last = (kit_rank + kit_size - 1) % kit_size;
+    void *own[3] = {NULL, NULL, malloc(LONG_ONE)}, *in[3] = {NULL, NULL, malloc(LONG_ONE)}, *got = NULL;
+    const struct tutti_device *const device = tutti_device();
+    MPIX_Request request[2];
+    for (int i = 0; i < 2; i++) {
+        FINE(tutti_alloc(LONG_ONE, i ? &in[0] : &own[0]));
+        FINE(device->memory.alloc_pinned(LONG_ONE, i ? &in[1] : &own[1]));
+    }
+    FINE(device->memory.alloc_pinned(LONG_ONE, &got));
+    FINE(MPIX_Recv_init(in[kinds / 3], LONG_ONE, MPI_BYTE, last, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &request[0]));
+    FINE(MPIX_Send_init(own[kinds % 3], LONG_ONE, MPI_BYTE, next, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &request[1]));
+    FINE(MPIX_Matchall(2, request, MPI_STATUSES_IGNORE));
+    for (int i = 0; i < STEPS; i++) {
+        put_byte(own[kinds % 3], i * 16 + kit_rank, LONG_ONE);
+        put_byte(in[kinds / 3], 255, LONG_ONE);
+        memset(got, 255, LONG_ONE);
+        MPI_Barrier(MPI_COMM_WORLD);
+        alarm(100);
+        if (i % (kit_size + 1) == kit_rank)
+            usleep(20000);
+        start_and_wait(2, request);
+        behind_event(got, in[kinds / 3]);
+        FINE(tutti_stream_sync(stream));
+        alarm(0);
+        CHECK(((unsigned char *)got)[0] == i * 16 + last && memcmp(got, (char *)got + 1, LONG_ONE - 1) == 0,
+              "step %d, memory %d: what a copy behind the event finds", i, kinds);
+        CHECK(has_byte(own[kinds % 3], i * 16 + kit_rank, LONG_ONE), "step %d: what was sent", i);
+    }
+    FINE(MPIX_Request_freeall(2, request));
+    for (int i = 0; i < 2; i++) {
+        FINE(tutti_free(i ? in[0] : own[0]));
+        FINE(device->memory.free_pinned(i ? in[1] : own[1]));
+    }
+    FINE(device->memory.free_pinned(got));
+    free(own[2]);
+    free(in[2]);
+}
+
 static int is(int error, int class)
 {
     return error != MPI_SUCCESS && kit_class(error) == class;
@@ -134,7 +204,8 @@ static void errors(void)
     const int other = kit_rank ^ 1;
     MPIX_Request request[2], match;
     MPIX_Queue second = MPIX_QUEUE_NULL;
-    int host[4];
+    MPI_Datatype gaps;
+    int host[8];
     if (other >= kit_size)
         return;
     CHECK(
@@ -157,9 +228,13 @@ static void errors(void)
     CHECK(is(MPIX_Queue_free(&queue), MPI_ERR_REQUEST), "a queue freed while requests are started");
     FINE(MPIX_Enqueue_waitall(queue));
     FINE(MPIX_Request_freeall(2, request));
-    /* Both ranks get an error: host memory here, a receive that is too short there. */
-    FINE(MPIX_Send_init(kit_rank == 0 ? (void *)host : memory, 4, MPI_INT, other, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
-                        &request[0]));
+    /* Both ranks get an error: elements with gaps in host memory here, a receive that is too short there. */
+    MPI_Type_vector(4, 1, 2, MPI_INT, &gaps);
+    MPI_Type_commit(&gaps);
+    if (kit_rank == 0)
+        FINE(MPIX_Send_init(host, 1, gaps, other, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request[0]));
+    else
+        FINE(MPIX_Send_init(memory, 4, MPI_INT, other, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request[0]));
     FINE(MPIX_Recv_init(memory + 64, kit_rank == 0 ? 3 : 4, MPI_INT, other, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
                         &request[1]));
     FINE(MPIX_Imatch(&request[1], &match));
@@ -167,6 +242,7 @@ static void errors(void)
     CHECK(is(sent, kit_rank == 0 ? MPI_ERR_BUFFER : MPI_ERR_TRUNCATE), "a send: %d", sent);
     CHECK(is(received, kit_rank == 0 ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER), "a receive: %d", received);
     FINE(MPIX_Request_freeall(2, request));
+    MPI_Type_free(&gaps);
 }
 
 int main(int argc, char **argv)
@@ -188,6 +264,9 @@ int main(int argc, char **argv)
     FINE(MPIX_Queue_init(&queue, MPIX_QUEUE_GPU_MEM_OPS, &stream));
     if (strcmp(what, "errors") == 0) {
         errors();
+    } else if (strcmp(what, "progress") == 0) {
+        for (int kinds = 0; kinds < 9; kinds++)
+            without_calls(kinds);
     } else {
         ring();
         shorter();

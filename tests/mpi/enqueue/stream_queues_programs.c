@@ -15,8 +15,9 @@ enum {
     QUEUES = 3,
     MOST = 12,
     ROUNDS = 6,
-    REGIONS = 8, /* of a rank's memory; the last two are pinned host memory where there is such */
+    REGIONS = 10, /* of a rank's memory; two are pinned host memory where there is such, the last two ordinary memory */
     PINNED = 6,
+    ORDINARY = 8,
     REGION = 640 << 10,
     INTS = 60000 /* of a message, at most; with gaps they take twice as much room */
 };
@@ -37,12 +38,14 @@ struct program {
 static struct {
     MPI_Comm comm[2], plain[2];
     void *stream[QUEUES];
-    char *memory, *pinned, *shadow;
+    char *memory, *pinned, *ordinary, *shadow;
 } world;
 
 static char *place(int region)
 {
-    return region < PINNED ? world.memory + (size_t)region * REGION : world.pinned + (size_t)(region - PINNED) * REGION;
+    return region < PINNED     ? world.memory + (size_t)region * REGION
+           : region < ORDINARY ? world.pinned + (size_t)(region - PINNED) * REGION
+                               : world.ordinary + (size_t)(region - ORDINARY) * REGION;
 }
 
 static char *shadow(int region)
@@ -90,6 +93,10 @@ static void draw_program(struct program *p, uint64_t *random, int replays)
                                  .layout = {draw(random, 4), draw(random, 4)},
                                  .queue = {draw(random, p->queues), draw(random, p->queues)},
                                  .comm = draw(random, 2)};
+        if (p->one[i].out >= ORDINARY) /* a run of bytes */
+            p->one[i].layout[0] = 0;
+        if (p->one[i].in >= ORDINARY)
+            p->one[i].layout[1] = 0;
     }
     for (int r = 0; r < p->rounds; r++) {
         for (int i = 0; i < p->messages; i++) {
@@ -307,11 +314,12 @@ void queues_programs(long programs, int replays)
     void *memory = NULL, *pinned = NULL;
     FINE(tutti_alloc((size_t)PINNED * REGION, &memory));
     if (kit_cuda_open()) /* the simulated GPU knows no pinned memory */
-        FINE(tutti_device()->memory.alloc_pinned((size_t)(REGIONS - PINNED) * REGION, &pinned));
+        FINE(tutti_device()->memory.alloc_pinned((size_t)(ORDINARY - PINNED) * REGION, &pinned));
     else
-        FINE(tutti_alloc((size_t)(REGIONS - PINNED) * REGION, &pinned));
+        FINE(tutti_alloc((size_t)(ORDINARY - PINNED) * REGION, &pinned));
     world.memory = memory;
     world.pinned = pinned;
+    world.ordinary = malloc((size_t)(REGIONS - ORDINARY) * REGION);
     world.shadow = malloc((size_t)REGIONS * REGION);
     for (int i = 0; i < 2; i++) {
         MPI_Comm_split(MPI_COMM_WORLD, 0, kit_rank, &world.comm[i]);
@@ -337,6 +345,7 @@ void queues_programs(long programs, int replays)
         MPI_Comm_free(&world.plain[i]);
     }
     free(world.shadow);
+    free(world.ordinary);
     FINE(kit_cuda_open() ? tutti_device()->memory.free_pinned(pinned) : tutti_free(pinned));
     FINE(tutti_free(memory));
 }

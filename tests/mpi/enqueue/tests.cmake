@@ -139,19 +139,26 @@ tutti_mpi_test(mpi-stream-queues-programs-4 PROGRAM mpi-stream_queues RANKS 4 AR
 tutti_mpi_test(mpi-stream-queues-few PROGRAM mpi-stream_queues RANKS 2 ARGS programs TIMEOUT 120 MPIS openmpi
                ENV TUTTI_HOST_BLOCKS=48 TUTTI_TIMEOUT_SECONDS=60)
 tutti_mpi_test(mpi-stream-queues-matches PROGRAM mpi-stream_queues RANKS 3 RANKS_MPICH 2 ARGS matches EVERYWHERE)
+tutti_mpi_test(mpi-stream-queues-progress PROGRAM mpi-stream_queues RANKS 3 RANKS_MPICH 2 ARGS progress TIMEOUT 120)
 tutti_mpi_test(mpi-stream-queues-errors PROGRAM mpi-stream_queues RANKS 2 ARGS errors)
 # Over virtual nodes.
-foreach(part programs matches)
+foreach(part programs matches progress)
   tutti_mpi_test(mpi-stream-queues-nodes-${part} PROGRAM mpi-stream_queues RANKS 3 RANKS_MPICH 3 ARGS ${part} TIMEOUT 120
                  ENV ${over_nodes} TUTTI_NODE_RANKS=2 TUTTI_TEST_PROGRAMS=20)
 endforeach()
 tutti_mpi_test(mpi-stream-queues-nodes-programs-4 PROGRAM mpi-stream_queues RANKS 4 ARGS programs TIMEOUT 120 MPIS openmpi
                ENV ${over_nodes} TUTTI_NODE_RANKS=1 TUTTI_TEST_PROGRAMS=10)
+# A message is one piece.
+foreach(part programs progress)
+  tutti_mpi_test(mpi-stream-queues-nodes-${part}-whole PROGRAM mpi-stream_queues RANKS 3 RANKS_MPICH 3 ARGS ${part} TIMEOUT 120
+                 ENV ${over_nodes} TUTTI_NODES_PIECE_KB=65536 TUTTI_NODE_RANKS=2 TUTTI_TEST_PROGRAMS=20)
+endforeach()
 tutti_mpi_test(mpi-stream-queues-nodes-errors PROGRAM mpi-stream_queues RANKS 2 ARGS errors ENV ${over_nodes} TUTTI_NODE_RANKS=1)
 
 # A program that only includes stream-triggering.h.
 tutti_mpi_program(mpi-triggering SOURCES enqueue/triggering.c MPIS ${TUTTI_MPIS})
 tutti_mpi_test(mpi-triggering PROGRAM mpi-triggering RANKS 3 RANKS_MPICH 2 EVERYWHERE)
+tutti_mpi_test(mpi-triggering-nodes PROGRAM mpi-triggering RANKS 3 RANKS_MPICH 3 ENV ${over_nodes} TUTTI_NODE_RANKS=2)
 
 # mpix.h from C++.
 include(CheckLanguage)
