@@ -7,6 +7,7 @@
  *   queue      persistent messages that are matched once: MPIX_Enqueue_startall, MPIX_Enqueue_waitall
  *   nccl       ncclSend and ncclRecv in the stream, if NCCL is there
  *   graph      two iterations of `together` as a CUDA graph, launched again and again
+ *   queued     the same of `queue`
  *
  *     nvcc -ccbin mpicxx --forward-unknown-to-host-compiler -arch=native jacobi_stream.cu $(pkg-config --cflags --libs tutti)
  *     mpicc -xc jacobi_stream.cu $(pkg-config --cflags --libs tutti)         (without a GPU)
@@ -186,16 +187,27 @@ static void cuda_must(cudaError_t status, const char *call)
         stop(call, cudaGetErrorString(status));
 }
 
-static void graph_open(const struct plate *p)
+static void capture(const struct plate *p, void (*step)(const struct plate *p, int i))
 {
     cudaGraph_t graph;
-    together_open(p);
     cuda_must(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-    together_step(p, 0);
-    together_step(p, 1);
+    step(p, 0);
+    step(p, 1);
     cuda_must(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
     cuda_must(cudaGraphInstantiateWithFlags(&both, graph, 0), "cudaGraphInstantiateWithFlags");
     cuda_must(cudaGraphDestroy(graph), "cudaGraphDestroy");
+}
+
+static void graph_open(const struct plate *p)
+{
+    together_open(p);
+    capture(p, together_step);
+}
+
+static void queued_open(const struct plate *p)
+{
+    queue_open(p);
+    capture(p, queue_step);
 }
 
 /* The number of iterations is even. */
@@ -211,6 +223,12 @@ static void graph_close(void)
     cuda_must(cudaGraphExecDestroy(both), "cudaGraphExecDestroy");
     in_stream_close();
 }
+
+static void queued_close(void)
+{
+    cuda_must(cudaGraphExecDestroy(both), "cudaGraphExecDestroy");
+    queue_close();
+}
 #endif
 
 static const struct form forms[] = {
@@ -220,6 +238,7 @@ static const struct form forms[] = {
     {"nccl", nothing_of, nccl_step, finish, nothing},
 #ifdef __CUDACC__
     {"graph", graph_open, graph_step, finish, graph_close},
+    {"queued", queued_open, graph_step, finish, queued_close},
 #endif
 };
 enum { FORMS = sizeof forms / sizeof forms[0] };

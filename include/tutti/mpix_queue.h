@@ -21,10 +21,10 @@
  * does that too, and frees the queue; all its requests have been waited for.
  *
  * MPIX_Send_init, MPIX_Rsend_init and MPIX_Recv_init are local, on any communicator. On this machine each rank has a
- * GPU of its own; ranks of other nodes need MPI_THREAD_MULTIPLE and a stream made with cudaStreamNonBlocking, and their
- * messages have 2^31 - 1 bytes at most. The info object is not looked at. Buffers: device memory of the queue's GPU,
- * managed or pinned memory; all committed types. MPI_ANY_SOURCE and MPI_ANY_TAG are errors. MPI_PROC_NULL matches at
- * once; starts do nothing.
+ * GPU of its own; ranks of other nodes need MPI_THREAD_MULTIPLE, or TUTTI_ASYNC_PROGRESS=1, and a stream made with
+ * cudaStreamNonBlocking. The info object is not looked at. Buffers: device memory of the queue's GPU, managed or pinned
+ * memory with all committed types; a run of bytes in other memory of the host. MPI_ANY_SOURCE and MPI_ANY_TAG are
+ * errors. MPI_PROC_NULL matches at once; starts do nothing.
  *
  * MPIX_Match waits until the other rank matches a request of the other kind with this tag, rank and communicator.
  * Several matches of these take place in the order of the calls. MPIX_Matchall matches several in any order.

@@ -52,7 +52,7 @@ foreach(ranks IN LISTS stream_ranks)
       gpu_test(stream-messages-graph-nodes-${part}-${ranks}-${each} mpi-stream_messages_graph ${ranks} ARGS ${part}
                ENV ${over_nodes} TUTTI_TEST_REPLAYS=1000)
     endforeach()
-    foreach(part programs replay matches errors)
+    foreach(part programs replay matches progress errors)
       gpu_test(stream-queues-nodes-${part}-${ranks}-${each} mpi-stream_queues ${ranks} ARGS ${part}
                ENV ${over_nodes} TUTTI_TEST_PROGRAMS=100)
     endforeach()
@@ -67,7 +67,7 @@ foreach(ranks IN LISTS stream_ranks)
     foreach(part replay any late groups events)
       gpu_test(stream-messages-graph-${part}-${ranks} mpi-stream_messages_graph ${ranks} ARGS ${part} ENV CUDA_DEVICE_MAX_CONNECTIONS=32)
     endforeach()
-    foreach(part programs replay matches errors)
+    foreach(part programs replay matches progress errors)
       gpu_test(stream-queues-${part}-${ranks} mpi-stream_queues ${ranks} ARGS ${part}
                ENV CUDA_DEVICE_MAX_CONNECTIONS=32 TUTTI_TEST_PROGRAMS=300)
     endforeach()

@@ -6,6 +6,8 @@ triggering_tests="multi-backend/hello_world multi-backend/ring multi-backend/hal
 triggering_rows() {
     # shellcheck disable=SC2086 # a list of words
     for test in $triggering_tests; do echo "triggering-${test#*/}"; done
+    # Each rank is a node.
+    for test in $triggering_tests; do [ "${test#*/}" = hello_world ] || echo "triggering-nodes-${test#*/}"; done
     printf 'triggering-mpich-%s\n' stream_allred stream stream_progress saxpy
 }
 triggering_can() { need_gpus 2 'one process a GPU'; }
@@ -46,20 +48,24 @@ triggering_make() {
 triggering_ready() {
     local row
     [ -n "${PREPARE:-}" ] || return 0
-    for row in $(triggering_rows); do triggering_make "${row#triggering-}" || return; done
+    for row in $(triggering_rows); do
+        row=${row#triggering-}
+        triggering_make "${row#nodes-}" || return
+    done
 }
 triggering_prepare() { mkdir -p "$1/triggering" && cp "$made"/triggering/* "$1/triggering/"; }
 
 triggering_run() {
-    local name=${1#triggering-} words=() wrong program
+    local name=${1#triggering-} words=() nodes=() wrong program
     local first=${CUDA_VISIBLE_DEVICES%%,*} second=${CUDA_VISIBLE_DEVICES#*,}
     second=${second%%,*}
     # shellcheck disable=SC2016 # for the shell that each rank starts
     local each='case ${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-0}} in 0) CUDA_VISIBLE_DEVICES=$FIRST,$SECOND ;; *) CUDA_VISIBLE_DEVICES=$SECOND,$FIRST ;; esac
 export CUDA_VISIBLE_DEVICES && exec "$0" "$@"'
+    case $name in nodes-*) nodes=(TUTTI_NODE_RANKS=1 TUTTI_ASYNC_PROGRESS=1) && name=${name#nodes-} ;; esac
     triggering_make "$name" || return 77
     case $name in mpich-*_progress) words=(-progress-thread) ;; mpich-* | hello_world) ;; *) words=(200 5000) ;; esac # iterations, integers
-    launch "$1" 90 2 tutti "FIRST=$first" "SECOND=$second" "LD_LIBRARY_PATH=$(library_path "$program")" -- sh -c "$each" "$program" "${words[@]}" || return
+    launch "$1" 90 2 tutti "FIRST=$first" "SECOND=$second" "${nodes[@]}" "LD_LIBRARY_PATH=$(library_path "$program")" -- sh -c "$each" "$program" "${words[@]}" || return
     wrong=$(tail -n +2 "$log" | grep -aiE 'wrong|error' | grep -aviE 'no errors' | head -n 1 | cut -c1-160)
     says=$(tail -n +2 "$log" | grep -av '^tutti:' | tail -n 1 | cut -c1-100)
     [ -z "$wrong" ] || { reason=$wrong && return 1; }

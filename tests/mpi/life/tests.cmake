@@ -141,9 +141,11 @@ foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
     endif()
   endforeach()
   if(mpi STREQUAL "openmpi")
-    driver(mpi-stream-nodes-kill ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/enqueue/stream_failure.sh kill 3 ${run} ${survive_${mpi}} -n 3
-           ${preloaded} TUTTI_ASYNC_PROGRESS=1 TUTTI_NODE_RANKS=1 TUTTI_TIMEOUT_SECONDS=8 TUTTI_RULES=allreduce_nodes:*@pipelined
-           -- $<TARGET_FILE:mpi-stream_failure.${mpi}>)
+    foreach(mode kill queue)
+      driver(mpi-stream-nodes-${mode} ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/enqueue/stream_failure.sh ${mode} 3 ${run} ${survive_${mpi}} -n 3
+             ${preloaded} TUTTI_ASYNC_PROGRESS=1 TUTTI_NODE_RANKS=1 TUTTI_TIMEOUT_SECONDS=8 TUTTI_RULES=allreduce_nodes:*@pipelined
+             -- $<TARGET_FILE:mpi-stream_failure.${mpi}>)
+    endforeach()
   endif()
   driver(mpi-output ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/output.sh ${TUTTI_PRELOAD} ${run} -n 2 -- $<TARGET_FILE:mpi-plain.${mpi}>)
   foreach(mode exit _exit)
