@@ -333,7 +333,7 @@ static int queue_waited(const struct tutti_mpix_queue *queue, const struct tutti
     return n;
 }
 
-/* What has come from this node is unpacked while those of other nodes are under way. */
+/* Messages of this node are unpacked while those of other nodes are under way. */
 static int queue_put_waits(struct tutti_mpix_queue *queue, const struct tutti_mpix_request *only,
                            struct queue_work *work, const char **why)
 {

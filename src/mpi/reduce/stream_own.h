@@ -73,7 +73,9 @@ void tutti_proxy_call_begin(struct tutti_host_step *step);
 void tutti_proxy_poll(void);
 void tutti_proxy_call_passed(void *with);
 void tutti_proxy_call_over(struct tutti_host_step *step);
-/* A stream waits since then, ns: TUTTI_ERR_TIMEOUT where it is too long, otherwise 0; reports a long wait once. */
+
+/* stream_limit.c: a stream waits since then, ns: TUTTI_ERR_TIMEOUT where that is too long, otherwise 0; reports a long
+ * wait once. */
 int tutti_proxy_look_at_time(uint64_t since, int *reported, const char *name);
 
 /* stream_proxy.c: the steps of the GPU, and the kernels that must be loaded for them. A status. */
@@ -83,7 +85,6 @@ int tutti_proxy_steps_open(const struct tutti_node *node, int gpu, int ranks, st
  * finish: the call is in the stream, or cannot be: takes it. is_put: something is. sweep: frees those that the stream
  * has passed, or all. Statuses. */
 struct proxy_call *tutti_proxy_call_new(struct proxy *proxy, const char *name);
-void tutti_proxy_call_free(struct proxy_call *call);
 int tutti_proxy_call_prepare(struct proxy_call *call);
 int tutti_proxy_call_finish(struct proxy_call *call, int status, int is_put);
 void tutti_proxy_sweep(struct proxy *proxy, int all);

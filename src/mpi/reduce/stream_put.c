@@ -6,7 +6,7 @@
 #include "mpi/reduce/stream_own.h"
 #include "progress/gate.h"
 
-void tutti_proxy_call_free(struct proxy_call *call)
+static void proxy_call_free(struct proxy_call *call)
 {
     if (call->captured > 0)
         tutti_gate_captured(-1);
@@ -41,7 +41,7 @@ void tutti_proxy_sweep(struct proxy *proxy, int all)
             continue;
         }
         *at = call->next;
-        tutti_proxy_call_free(call);
+        proxy_call_free(call);
     }
 }
 
@@ -81,7 +81,7 @@ int tutti_proxy_call_finish(struct proxy_call *call, int status, int is_put)
     if (status == TUTTI_OK && !call->captured)
         status = tutti_door.device->event.record(call->event, proxy->stream);
     if (status != TUTTI_OK && !is_put) {
-        tutti_proxy_call_free(call);
+        proxy_call_free(call);
         return status;
     }
     if (status != TUTTI_OK)

@@ -2,7 +2,6 @@
  * never the device. */
 #include "core/clock.h"
 #include "core/log.h"
-#include "core/settings.h"
 #include "mpi/comm/starting.h"
 #include "mpi/real/errors.h"
 #include "mpi/reduce/stream_own.h"
@@ -39,19 +38,6 @@ static int mover_poll(struct proxy_call *call)
     if (code == MPI_SUCCESS)
         code = tutti_next.MPI_Test(&call->request, &ended, MPI_STATUS_IGNORE);
     return code != MPI_SUCCESS ? TUTTI_ERR_TRANSPORT : ended;
-}
-
-int tutti_proxy_look_at_time(uint64_t since, int *reported, const char *name)
-{
-    const uint64_t seconds = (tutti_now_ns() - since) / UINT64_C(1000000000);
-    if (seconds >= (uint64_t)tutti_settings()->timeout_seconds)
-        return TUTTI_ERR_TIMEOUT;
-    if (!*reported && seconds >= (uint64_t)tutti_settings()->stall_seconds) {
-        *reported = 1;
-        tutti_warn("waiting for %llu s: %s, in the order of a stream, for other ranks", (unsigned long long)seconds,
-                   name);
-    }
-    return 0;
 }
 
 static void call_ended(struct proxy_call *call, int status)
