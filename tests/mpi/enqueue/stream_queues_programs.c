@@ -24,6 +24,7 @@ enum {
 
 struct one {
     int from, to, tag, out, in, ints, layout[2]; /* out, in: regions */
+    int more;                                    /* integers that the receive has room for beside */
     int queue[2];                                /* of the sender, of the receiver */
     int comm;
 };
@@ -90,6 +91,7 @@ static void draw_program(struct program *p, uint64_t *random, int replays)
                                  .out = draw(random, REGIONS),
                                  .in = draw(random, REGIONS),
                                  .ints = draw(random, below),
+                                 .more = draw(random, 3) ? 0 : draw(random, 3000),
                                  .layout = {draw(random, 4), draw(random, 4)},
                                  .queue = {draw(random, p->queues), draw(random, p->queues)},
                                  .comm = draw(random, 2)};
@@ -152,7 +154,8 @@ static void make_requests(const struct program *p, struct part *part)
         part->request[side] = MPIX_REQUEST_NULL;
         if (!is_mine(p, side))
             continue;
-        part->type[side] = make_type(one->layout[side % 2], one->ints, &part->count[side]);
+        part->type[side] =
+            make_type(one->layout[side % 2], one->ints + (side % 2 ? one->more : 0), &part->count[side]);
         if (side % 2)
             FINE(MPIX_Recv_init(place(one->in), part->count[side], part->type[side], one->from, one->tag,
                                 world.comm[one->comm], MPI_INFO_NULL, &part->request[side]));
