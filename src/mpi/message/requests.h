@@ -54,10 +54,6 @@ int tutti_persistent_send_new(const struct tutti_message *message, struct tutti_
 /* 1 if its arguments are known to be right, so that the MPI need not be asked before that. */
 int tutti_persistent_send_is_fine(const struct tutti_message *message, const MPI_Request *request);
 
-/* null_request.c: the MPI has made a persistent message of MPI_PROC_NULL, with this code. Each start is counted under
- * the name `call`. Returns an MPI code. */
-int tutti_null_begun(const char *call, MPI_Comm comm, int code, const MPI_Request *request);
-
 extern int tutti_lacks_sendrecv; /* 1: the MPI lacks MPI_Isendrecv */
 
 #endif

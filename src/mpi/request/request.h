@@ -237,4 +237,10 @@ static inline int tutti_was_cancelled(const MPI_Status *status)
     return cancelled;
 }
 
+/* ---- null.c ---- */
+
+/* The MPI has made a persistent message of MPI_PROC_NULL, with this code. Each start is counted under the name `call`.
+ * Returns an MPI code. */
+int tutti_null_begun(const char *call, MPI_Comm comm, int code, const MPI_Request *request);
+
 #endif

@@ -154,8 +154,7 @@ static void make_requests(const struct program *p, struct part *part)
         part->request[side] = MPIX_REQUEST_NULL;
         if (!is_mine(p, side))
             continue;
-        part->type[side] =
-            make_type(one->layout[side % 2], one->ints + (side % 2 ? one->more : 0), &part->count[side]);
+        part->type[side] = make_type(one->layout[side % 2], one->ints + (side % 2 ? one->more : 0), &part->count[side]);
         if (side % 2)
             FINE(MPIX_Recv_init(place(one->in), part->count[side], part->type[side], one->from, one->tag,
                                 world.comm[one->comm], MPI_INFO_NULL, &part->request[side]));

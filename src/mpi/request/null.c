@@ -1,6 +1,6 @@
 /* Persistent messages of MPI_PROC_NULL with a buffer in device memory. The MPI gets the program's own buffer, which it
  * does not touch. The entry counts the starts, so there is one only while calls are counted. */
-#include "mpi/message/requests.h"
+#include "mpi/request/request.h"
 
 struct null_message {
     const char *call;
