@@ -90,38 +90,60 @@ static struct head *kept;
 static int kept_count;
 static size_t kept_bytes;
 
+/* Takes *at out of the list. The lock is held. */
+static struct head *kept_unlink(struct head **at)
+{
+    struct head *const head = *at;
+    *at = head->next;
+    kept_count--;
+    kept_bytes -= head->room;
+    return head;
+}
+
 /* The smallest one that is long enough. */
 static struct head *kept_take(size_t bytes)
 {
-    struct head **best = NULL, *found = NULL;
+    const size_t fits = overrun_whole_pages(bytes);
+    struct head **best = NULL;
     pthread_mutex_lock(&kept_lock);
-    for (struct head **at = &kept; *at; at = &(*at)->next) {
-        if ((*at)->room >= bytes && (!best || (*at)->room < (*best)->room))
+    for (struct head **at = &kept; *at && !(best && (*best)->room == fits); at = &(*at)->next) {
+        if ((*at)->room >= fits && (!best || (*at)->room < (*best)->room))
             best = at;
     }
-    if (best) {
-        found = *best;
-        *best = found->next;
-        kept_count--;
-        kept_bytes -= found->room;
-    }
+    struct head *const found = best ? kept_unlink(best) : NULL;
     pthread_mutex_unlock(&kept_lock);
     return found;
 }
 
-/* 1: it is kept. */
+/* The one that was given first; NULL: it may stay beside so many bytes more. The lock is held. */
+static struct head *kept_in_the_way(size_t bytes)
+{
+    struct head **at = &kept;
+    if (!kept || (kept_count < KEPT && bytes <= KEPT_BYTES - kept_bytes))
+        return NULL;
+    while ((*at)->next)
+        at = &(*at)->next;
+    return kept_unlink(at);
+}
+
+/* 1: it is kept, in place of those that were given first: a program may have gone on to longer messages. */
 static int kept_give(struct head *head)
 {
+    struct head *old;
+    if (head->room > KEPT_BYTES)
+        return 0;
     pthread_mutex_lock(&kept_lock);
-    const int room = kept_count < KEPT && head->room <= KEPT_BYTES - kept_bytes;
-    if (room) {
-        head->next = kept;
-        kept = head;
-        kept_count++;
-        kept_bytes += head->room;
+    while ((old = kept_in_the_way(head->room)) != NULL) {
+        pthread_mutex_unlock(&kept_lock);
+        munmap(old, old->mapped);
+        pthread_mutex_lock(&kept_lock);
     }
+    head->next = kept;
+    kept = head;
+    kept_count++;
+    kept_bytes += head->room;
     pthread_mutex_unlock(&kept_lock);
-    return room;
+    return 1;
 }
 
 void *tutti_overrun_lend(size_t bytes)

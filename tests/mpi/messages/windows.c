@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "kit.h"
 
@@ -93,6 +94,31 @@ static void one_by_one(void)
     }
 }
 
+/* Pages that this process has met for the first time during a window of receives that no message comes for. */
+static long pages_of(int bytes)
+{
+    struct rusage before, after;
+    getrusage(RUSAGE_SELF, &before);
+    for (int i = 0; i < WINDOW; i++)
+        MPI_Irecv(kit_put(&in, 0, NULL, (size_t)bytes), bytes, MPI_BYTE, 0, TAG + 2, MPI_COMM_WORLD, &requests[i]);
+    for (int i = 0; i < WINDOW; i++)
+        MPI_Cancel(&requests[i]);
+    MPI_Waitall(WINDOW, requests, statuses);
+    getrusage(RUSAGE_SELF, &after);
+    return after.ru_minflt - before.ru_minflt;
+}
+
+/* Long receives take address space that receives before them have used, also if a window of shorter ones came first. */
+static void longer_and_longer(void)
+{
+    static const int bytes[] = {4300 << 10, 4700 << 10, 5100 << 10};
+    for (size_t l = 0; l < sizeof bytes / sizeof bytes[0]; l++) {
+        const long first = pages_of(bytes[l]), second = pages_of(bytes[l]), third = pages_of(bytes[l]);
+        CHECK(first > WINDOW && (second < WINDOW || third < WINDOW), "%d bytes: windows meet %ld, %ld, %ld pages",
+              bytes[l], first, second, third);
+    }
+}
+
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
@@ -126,6 +152,8 @@ int main(int argc, char **argv)
         CHECK(kit_counted("copies of messages", "copy engines") > WINDOW, "copy engines carry no messages");
     CHECK(kit_counted("bounce buffers", "pinned") == pinned, "%llu pinned buffers for receives",
           (unsigned long long)kit_counted("bounce buffers", "pinned") - pinned);
+    if (kit_rank == 1)
+        longer_and_longer();
     for (int l = 0; l < (int)(sizeof lengths / sizeof lengths[0]) && kit_rank < 2; l++) {
         window(&plain, 50 + l, lengths[l]);
         window(&out, 60 + l, lengths[l]);
