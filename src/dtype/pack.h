@@ -100,8 +100,8 @@ void tutti_pack_stay_for_next(struct tutti_pack_flight *flight);
  * running kernels, so a caller whose kernels in stream order may wait for this process passes 0. */
 int tutti_pack_copies(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make);
 /* The same in two halves: begin returns when the copies are started (TUTTI_OK also if one of them could not be: poll
- * returns that); then poll, until it does not return 0 (1: all is done; negative: a status). leave: the caller waits no
- * longer, for this reason, and what has not ended may still run; returns a status. */
+ * returns that); then poll, until it does not return 0 (1: all is done; negative: a status), or end, which waits.
+ * leave: the caller waits no longer, for this reason, and what has not ended may still run; returns a status. */
 struct tutti_copy_streams;
 struct tutti_copy_flight {
     struct tutti_copy_streams *streams;
@@ -110,6 +110,7 @@ struct tutti_copy_flight {
 int tutti_pack_copies_begin(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make,
                             struct tutti_copy_flight *out);
 int tutti_pack_copies_poll(struct tutti_copy_flight *flight);
+int tutti_pack_copies_end(struct tutti_copy_flight *flight);
 int tutti_pack_copies_leave(struct tutti_copy_flight *flight, int why);
 enum { TUTTI_COPIES_SPINS = 16 }; /* of a wait for copies, between looks at the clock: each asks the device */
 /* The same between memory that the GPU reaches, by copies to pinned memory and from there: they wait for no turn of

@@ -63,10 +63,11 @@ static int engines_come_first(struct tutti_p2p_fetch *const of[], unsigned n, in
     return first;
 }
 
-/* 1 if nothing but the end of the kernel is needed to end them. */
+/* 1 if nothing but the end of the kernel, or of the copies by engines, is needed to end them. */
 static int may_fly(struct tutti_p2p_fetch *const of[], unsigned n)
 {
-    int may = !of[0]->engines && !of[0]->recv->engines && !tutti_endpoint_is_streamed(of[0]->worker->endpoint);
+    int may = (of[0]->engines != TUTTI_ENGINES_REST || of[0]->recv->engines) &&
+              !tutti_endpoint_is_streamed(of[0]->worker->endpoint);
     for (unsigned i = 0; i < n; i++)
         may &= of[i]->state == TUTTI_RNDV_GETTING;
     return may;
@@ -78,6 +79,12 @@ static unsigned launched_how(const struct tutti_p2p_fetch *first, int near, int 
     const int keeps =
         !tutti_endpoint_is_streamed(first->worker->endpoint) && !tutti_deferred_free_may_wait(first->worker->node);
     return (keeps ? TUTTI_PACK_KEEP : 0) | (near ? TUTTI_PACK_NEAR : 0) | (alone ? TUTTI_PACK_ALONE : 0);
+}
+
+static void count_copies(const struct tutti_p2p_fetch *first, unsigned n)
+{
+    for (unsigned i = 0; i < n && first->engines; i++)
+        tutti_count("copies of messages", TUTTI_OUTCOME_LAUNCHED, "copy engines");
 }
 
 /* Copies of fetches that are alike: by the engines of the row `engines`, by those that the communicator asks for, by
@@ -94,8 +101,8 @@ static int fetch_jobs(const struct tutti_p2p_fetch *first, const struct tutti_pa
         status = tutti_pack_copies(first->gpu, jobs, n, may_make);
     else if (instead)
         status = tutti_engines_meanwhile(first->worker, first->gpu, jobs, n, instead == 1);
-    for (unsigned i = 0; i < n && first->engines && status == TUTTI_OK; i++)
-        tutti_count("copies of messages", TUTTI_OUTCOME_LAUNCHED, "copy engines");
+    if (status == TUTTI_OK)
+        count_copies(first, n);
     return status == TUTTI_ERR_UNAVAILABLE ? tutti_pack_reached(first->gpu, jobs, n, how) : status;
 }
 
@@ -140,6 +147,7 @@ static unsigned fetch_together(const struct tutti_p2p_fetching *all, struct tutt
         return fetch_ran(of, n, status);
     tutti_turn_begin(&turn, turns && !instead, of[0]->gpu, jobs, n);
     if (all->beside && !instead && may_fly(of, n) && tutti_flight_begin(of, jobs, n, how, &turn) == TUTTI_OK) {
+        count_copies(of[0], n);
         for (unsigned k = 0; k < n; k++)
             of[k]->recv = NULL;
         return n;
@@ -178,11 +186,14 @@ static unsigned p2p_fetch_run(const struct tutti_p2p_fetching *all, struct tutti
 /* Ends the messages whose kernels have ended. Returns how many bytes have arrived that no kernel is fetching. */
 static uint64_t fetch_landed(const struct tutti_p2p_fetching *all)
 {
+    struct tutti_p2p_flight *polled = NULL; /* a look at copies asks the driver: one for the messages of a flight */
     uint64_t bytes = 0;
     for (int i = 0; i < all->n; i++) {
         struct tutti_p2p_recv *recv = all->at(all, i);
+        if (recv && recv->flight && recv->flight == polled)
+            continue;
         if (recv && recv->flight)
-            tutti_flight_poll(recv->flight);
+            tutti_flight_poll(polled = recv->flight);
         else if (recv && !recv->far && !recv->ended)
             bytes += recv->bytes;
     }

@@ -200,12 +200,17 @@ int tutti_pack_copies_leave(struct tutti_copy_flight *flight, int why)
     return copies_leave(flight->streams, flight->status, why);
 }
 
+int tutti_pack_copies_end(struct tutti_copy_flight *flight)
+{
+    int over;
+    return copies_close(flight->streams, flight->status, &over);
+}
+
 int tutti_pack_copies(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make)
 {
     struct tutti_copy_flight flight;
-    int over;
     const int status = tutti_pack_copies_begin(gpu, jobs, n, may_make, &flight);
-    return status == TUTTI_OK ? copies_close(flight.streams, flight.status, &over) : status;
+    return status == TUTTI_OK ? tutti_pack_copies_end(&flight) : status;
 }
 
 /* ---- through pinned memory ---- */
