@@ -5,7 +5,8 @@
  * SEQUENCES: how many (200). MOST_BYTES: of a contribution, with k, m or g (128k). SECONDS: no further one is begun
  * after so many, which is no failure. TUTTI_TEST_SEED: another seed. TUTTI_TEST_ONLY=n: sequence n alone, SEQUENCES
  * times: draws stay the same, contents and times do not. TUTTI_TEST_FIRST=n: begins with sequence n.
- * TUTTI_TEST_STREAMS=n: see seq_streams(). TUTTI_TEST_PATIENCE: seconds without a step after which the process ends
+ * TUTTI_TEST_STREAMS=n: see seq_streams(). TUTTI_TEST_LIVES=n: see seq_lives(). TUTTI_TEST_MULTIPLE=1: with
+ * MPI_THREAD_MULTIPLE. TUTTI_TEST_PATIENCE: seconds without a step after which the process ends
  * (25). */
 #include <signal.h>
 #include <stdio.h>
@@ -96,7 +97,7 @@ int main(int argc, char **argv)
     static struct seq seq;
     signal(SIGALRM, stuck);
     begins("MPI_Init");
-    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    kit_start(&argc, &argv, check_setting("TUTTI_TEST_MULTIPLE", 0) ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     long wanted = argc > 1 ? strtol(argv[1], NULL, 0) : 200, done = 0;
     size_t most = argc > 2 ? bytes_of(argv[2]) : 128 << 10, since = 0, calls = 0;
     double seconds = argc > 3 ? strtod(argv[3], NULL) : 0;

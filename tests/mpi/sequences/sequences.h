@@ -67,7 +67,7 @@ struct seq_group {
     int slot, first, calls, mode;
 };
 
-enum seq_what { SEQ_CALL, SEQ_LAUNCH, SEQ_SYNC, SEQ_RENEW };
+enum seq_what { SEQ_CALL, SEQ_LAUNCH, SEQ_SYNC, SEQ_RENEW, SEQ_MEMORY };
 struct seq_unit {
     enum seq_what what;
     int slot, number; /* of the call or the group */
@@ -141,6 +141,19 @@ void seq_slots_open(void);
 void seq_slot_renew(int slot, uint64_t id);
 /* Collective over the world. */
 void seq_slots_close(void);
+
+/* ---- sequences_memory.c ---- */
+
+/* TUTTI_TEST_LIVES: of how many kinds such memory may be, 4 at most; 0: all calls have one allocation, which stays.
+ * Otherwise each place of communicators has memory of its own, which ranks free and allocate again, and all calls have
+ * quick contents, since the MPI makes some of them, and its NaNs and padding differ. */
+int seq_lives(void);
+void seq_memory_open(size_t bytes);
+void seq_memory_close(void);
+/* The memory of the communicator's calls. */
+char *seq_memory_at(int slot);
+/* Frees it, and allocates it again; the first `used` bytes keep their contents. No call uses it. own: dice. */
+void seq_memory_renew(int slot, size_t used, uint64_t *own);
 
 /* ---- sequences_data.c ---- */
 

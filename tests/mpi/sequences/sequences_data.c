@@ -3,8 +3,8 @@
  * Quick calls are sums of values that are linear in a pattern: element i of rank q is P(i) * m_q + a_q, so a result is
  * the pattern times a sum of m, plus a sum of a, for any number of ranks. All others are small, and the oracle's.
  *
- * Buffers lie in one allocation, the arena. Where all of a sequence fits, its image is made in host memory and copied
- * at once; otherwise buffer by buffer, piece by piece. */
+ * Buffers lie at the same place of the arena, or of their communicator's part of it (sequences_memory.c). Where all of
+ * a sequence fits, its image is made in host memory and copied at once; otherwise buffer by buffer, piece by piece. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +15,8 @@
 
 enum { STAGE = 4 << 20, POISON = 0xa5, LEAD = 128, LOOK = 1 << 20 };
 
-static char *arena, *load; /* device */
-static char *stage;        /* pinned */
-static size_t arena_bytes;
+static char *load;  /* device */
+static char *stage; /* pinned */
 static char poison[1024];
 
 #define FINE(call)                                                                                                     \
@@ -30,9 +29,7 @@ static char poison[1024];
 void seq_data_open(size_t most)
 {
     void *memory = NULL;
-    arena_bytes = seq_arena_bytes(most);
-    FINE(tutti_alloc(arena_bytes, &memory));
-    arena = memory;
+    seq_memory_open(seq_arena_bytes(most));
     FINE(tutti_alloc((size_t)2 * SEQ_LOAD, &memory));
     load = memory;
     FINE(tutti_device()->memory.alloc_pinned(STAGE, &memory));
@@ -42,14 +39,14 @@ void seq_data_open(size_t most)
 
 void seq_data_close(void)
 {
-    FINE(tutti_free(arena));
+    seq_memory_close();
     FINE(tutti_free(load));
     FINE(tutti_device()->memory.free_pinned(stage));
 }
 
 void *seq_data_arena(void)
 {
-    return arena;
+    return seq_memory_at(0);
 }
 
 void seq_data_load(void *stream, size_t bytes)
@@ -82,7 +79,7 @@ static int region_of(const struct seq_call *call, int which, struct region *regi
 void *seq_data_at(const struct seq_call *call, int which)
 {
     struct region region;
-    return region_of(call, which, &region) ? arena + region.at : NULL;
+    return region_of(call, which, &region) ? seq_memory_at(call->slot) + region.at : NULL;
 }
 
 /* ---- quick contents ---- */
@@ -231,12 +228,13 @@ static void fill(const struct seq_call *call, int which, size_t first, size_t n,
 void seq_data_fill(const struct seq *seq)
 {
     struct region region;
-    int whole = seq->used <= STAGE;
+    int whole = seq->used <= STAGE && !seq_lives();
     if (whole)
         memset(stage, POISON, seq->used);
     for (int i = 0; i < 2 * seq->calls; i++) {
         const struct seq_call *call = &seq->call[i / 2];
         size_t size = call->handle->size, step = whole ? SIZE_MAX : STAGE / size;
+        char *const arena = seq_memory_at(call->slot);
         if (!region_of(call, i % 2, &region))
             continue;
         if (!whole) {
@@ -253,7 +251,7 @@ void seq_data_fill(const struct seq *seq)
         }
     }
     if (whole && seq->used > 0)
-        FINE(tutti_copy(arena, stage, seq->used));
+        FINE(tutti_copy(seq_memory_at(0), stage, seq->used));
 }
 
 /* ---- after ---- */
@@ -342,6 +340,7 @@ static int check(const struct seq_call *call, int number, int which, const struc
 {
     struct found found = {.wrong = 0};
     char guard[2 * SEQ_GUARD];
+    const char *const arena = seq_memory_at(call->slot);
     size_t size = call->handle->size, step = STAGE / size;
     if (whole) {
         look(&found, call, which, 0, region->elements, stage + region->at);
@@ -367,9 +366,9 @@ static int check(const struct seq_call *call, int number, int which, const struc
 int seq_data_check(const struct seq *seq, const char *where)
 {
     struct region region;
-    int whole = seq->used <= STAGE, wrong = 0;
+    int whole = seq->used <= STAGE && !seq_lives(), wrong = 0;
     if (whole && seq->used > 0)
-        FINE(tutti_copy(stage, arena, seq->used));
+        FINE(tutti_copy(stage, seq_memory_at(0), seq->used));
     for (int i = 0; i < seq->calls; i++) {
         const struct seq_call *call = &seq->call[i];
         int q = seq_place_of(&call->shape, kit_rank), bad = 0;

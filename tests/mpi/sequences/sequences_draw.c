@@ -182,7 +182,7 @@ static void draw_type(struct drawing *d, struct seq_call *call, size_t bytes)
 {
     static const int elements[] = {TUTTI_TYPE_I32, TUTTI_TYPE_U64, TUTTI_TYPE_F32, TUTTI_TYPE_F64, TUTTI_TYPE_U8};
     const struct kit_pair *pair = pair_of(elements[dice(d, 5)], TUTTI_OP_SUM);
-    call->quick = bytes > 4096 || dice(d, 3) == 0 || seq_moves(call->kind);
+    call->quick = bytes > 4096 || dice(d, 3) == 0 || seq_moves(call->kind) || seq_lives();
     if (!call->quick)
         pair = &kit_pairs[dice(d, (unsigned)kit_pair_count)];
     call->handle = pair->handle;
@@ -310,6 +310,8 @@ void seq_draw(struct seq *seq, uint64_t number, uint64_t round, size_t most)
         if (launches > 0 && dice(&d, 2)) {
             add(&d, SEQ_LAUNCH, seq->group[seq->groups - 1].slot, seq->groups - 1, 0);
             launches--;
+        } else if (how > 26 && seq_lives()) {
+            add(&d, SEQ_MEMORY, 0, 0, 0);
         } else if (how == 0) {
             add(&d, SEQ_SYNC, (int)dice(&d, (unsigned)seq_streams()), 0, 0);
         } else if (how == 1) {

@@ -19,6 +19,7 @@ static uint64_t own;
 static MPI_Request requests[SEQ_CALLS];
 static int begun[SEQ_CALLS], begun_count; /* calls that were started */
 static void *graphs[SEQ_GROUPS];
+static int busy[SEQ_SLOTS]; /* 1: calls are in the stream, or may be */
 static int order[SEQ_UNITS], ordered;
 static const char *stage; /* what follows the last of them */
 
@@ -117,6 +118,7 @@ static void make(int number)
     const struct seq_call *call = &now->call[number];
     const struct seq_slot *slot = &seq_slots[call->slot];
     const void *in = seq_data_at(call, 0);
+    busy[call->slot] |= call->form == SEQ_ENQUEUED;
     void *out = seq_data_at(call, 1);
     if (call->in_place) {
         out = seq_data_at(call, 0);
@@ -223,12 +225,14 @@ static int waits(const struct seq_unit *unit)
 /* 1 if unit u may come before unit v, though it is behind it. */
 static int passes(const struct seq_unit *u, const struct seq_unit *v)
 {
-    return u->slot != v->slot && !(waits(u) && waits(v)) && u->what != SEQ_RENEW && v->what != SEQ_RENEW;
+    const int firm = u->what == SEQ_RENEW || v->what == SEQ_RENEW || u->what == SEQ_MEMORY || v->what == SEQ_MEMORY;
+    return u->slot != v->slot && !(waits(u) && waits(v)) && !firm;
 }
 
 static void launch(int g)
 {
     const struct seq_group *group = &now->group[g];
+    busy[group->slot] = 1;
     if (graphs[g]) {
         seq_graph_launch(graphs[g], seq_slots[group->slot].stream);
         return;
@@ -252,6 +256,36 @@ static void capture(int g)
     graphs[g] = seq_capture_end(stream);
 }
 
+/* 1 if no call uses the memory of the communicator any more. Graphs hold its address. */
+static int rests(int slot)
+{
+    int rests = !busy[slot];
+    for (int g = 0; g < now->groups; g++)
+        rests &= !graphs[g] || now->group[g].slot != slot;
+    return rests;
+}
+
+static void sync_stream(int slot)
+{
+    seq_goes_on();
+    fine(tutti_stream_sync(seq_slots[slot].stream), -1);
+    busy[slot] = 0;
+}
+
+/* This rank frees memory and allocates it again, while its other streams and its peers' are at work. A free may wait
+ * for all kernels of the process: all calls before are in the streams, none of those behind, and no nonblocking call is
+ * open, which a peer may have to start. */
+static void renew_memory(void)
+{
+    complete(-1);
+    for (int s = 0; s < SEQ_SLOTS; s++) {
+        if (s < seq_streams() && busy[s] && seq_dice(&own, 3) == 0)
+            sync_stream(s);
+        if (rests(s) && seq_dice(&own, 2) == 0)
+            seq_memory_renew(s, now->used, &own);
+    }
+}
+
 static void go(int u)
 {
     const struct seq_unit *unit = &now->unit[u];
@@ -272,8 +306,10 @@ static void go(int u)
         launch(unit->number);
         break;
     case SEQ_SYNC:
-        seq_goes_on();
-        fine(tutti_stream_sync(seq_slots[unit->slot].stream), -1);
+        sync_stream(unit->slot);
+        break;
+    case SEQ_MEMORY:
+        renew_memory();
         break;
     default:
         seq_slot_renew(unit->slot, unit->id);
@@ -344,9 +380,14 @@ int seq_run(const struct seq *seq, uint64_t dice)
         seq_goes_on();
         seq_slot_renew(s, seq->id[s]);
     }
+    for (int s = 0; seq_lives() && s < SEQ_SLOTS; s++) {
+        if (seq_dice(&own, 3) == 0)
+            seq_memory_renew(s, 0, &own);
+    }
     seq_data_fill(seq);
-    for (int g = 0; g < seq->groups; g++) {
+    for (int g = 0; g < SEQ_GROUPS; g++)
         graphs[g] = NULL;
+    for (int g = 0; g < seq->groups; g++) {
         if (seq_graphs() && seq_slots[seq->group[g].slot].rank >= 0)
             capture(g);
     }
@@ -354,10 +395,8 @@ int seq_run(const struct seq *seq, uint64_t dice)
     stage = " (completing all)";
     complete(-1);
     stage = " (waiting for streams)";
-    for (int s = 0; s < seq_streams(); s++) {
-        seq_goes_on();
-        fine(tutti_stream_sync(seq_slots[s].stream), -1);
-    }
+    for (int s = 0; s < seq_streams(); s++)
+        sync_stream(s);
     stage = ", all done";
     seq_goes_on();
     snprintf(where, sizeof where, "sequence %llu", (unsigned long long)seq->number);

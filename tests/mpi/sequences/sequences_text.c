@@ -55,6 +55,8 @@ void seq_text(const struct seq *seq, char *text, size_t size)
             say_call(&text, end, seq, unit->number);
         } else if (unit->what == SEQ_SYNC) {
             say(&text, end, "wait for the stream of %d\n", unit->slot);
+        } else if (unit->what == SEQ_MEMORY) {
+            say(&text, end, "memory freed and allocated again\n");
         } else if (unit->what == SEQ_RENEW) {
             struct seq_shape shape = seq_shape_of(unit->slot, unit->id);
             say(&text, end, "communicator %d freed and made anew: ranks", unit->slot);

@@ -2,7 +2,7 @@
 # sequence again: TUTTI_TEST_ONLY=n in the environment of a test's command. The target `sequences` runs 100,000 of them with
 # a seed drawn from the clock. On GPUs tests/gpu/on_gpu.cmake runs the same program.
 tutti_mpi_program(mpi-sequences LIBRARIES tutti-core m MPIS ${TUTTI_MPI_SYSTEM}
-                  SOURCES sequences/sequences.c sequences/sequences_draw.c sequences/sequences_data.c sequences/sequences_run.c sequences/sequences_move.c sequences/sequences_slots.c sequences/sequences_graph.c
+                  SOURCES sequences/sequences.c sequences/sequences_draw.c sequences/sequences_data.c sequences/sequences_run.c sequences/sequences_move.c sequences/sequences_slots.c sequences/sequences_graph.c sequences/sequences_memory.c
                           sequences/sequences_text.c kit/queue.c kit/queue_move.c kit/gpu_filler.c kit/cuda_graph.c)
 tutti_mpi_builders("${TUTTI_MPI_SYSTEM}" sequence_builders)
 foreach(mpi IN LISTS sequence_builders)
@@ -35,6 +35,13 @@ sequences(direct direct 100000 150 50 128k ${sequence_equal} TUTTI_HOST_BLOCKS=2
 sequences(direct-mapped direct 110000 75 50 128k ${sequence_equal} TUTTI_HOST_BLOCKS=24 TUTTI_TEST_STREAMS=1)
 sequences(deep deep 150000 75 50 128k ${sequence_equal} TUTTI_HOST_BLOCKS=24)
 sequences(deep-mapped deep 160000 150 50 512k ${sequence_unequal} TUTTI_HOST_BLOCKS=7 TUTTI_TEST_STREAMS=1)
+# Memory that is freed and allocated again beside streams that are at work: unmapping it is put off. Meanwhile some nonblocking calls
+# are the MPI's; Open MPI's sums of bytes by AVX do not wrap.
+set(sequence_lives TUTTI_TEST_LIVES=4 OMPI_MCA_op=^avx)
+sequences(lives direct 210000 75 30 64k ${sequence_equal} TUTTI_HOST_BLOCKS=24 ${sequence_lives})
+sequences(lives-deep deep 220000 60 30 128k ${sequence_unequal} TUTTI_HOST_BLOCKS=24 ${sequence_lives})
+sequences(lives-multiple direct 230000 60 30 64k ${sequence_equal} TUTTI_HOST_BLOCKS=24 ${sequence_lives} TUTTI_TEST_MULTIPLE=1)
+sequences(lives-one deep 240000 60 30 64k ${sequence_equal} TUTTI_HOST_BLOCKS=24 ${sequence_lives} TUTTI_TEST_STREAMS=1)
 sequences(engines engines 120000 150 50 512k ${sequence_equal} TUTTI_HOST_BLOCKS=24)
 sequences(engines-few engines 130000 75 50 128k ${sequence_unequal} TUTTI_HOST_BLOCKS=7)
 # As many hardware queues as streams, and a driver that lets new streams wait for what runs; eight queues, which streams share.
