@@ -159,7 +159,9 @@ static void in_fiber(void *unused)
     repeat(other, 2);
     CHECK(live == before, "a launch is made ready before the job is done");
     tutti_pack_channel_give(other); /* the first one is used further on */
+    CHECK(tutti_pack_channel_is_idle(0), "no channel is idle");
     tutti_fiber_catch_up();
+    CHECK(tutti_pack_channel_is_idle(0), "the channel whose launch is made ready is not given back");
     CHECK(live == before + 1 && !tutti_kept_packs_lack(other->kept) && tutti_kept_packs_lack(channel->kept),
           "%d launches are made ready, of two channels of which one is idle", live - before);
     tutti_pack_channel_keep(channel);

@@ -174,9 +174,25 @@ static void puts_off(void *unused)
     taken += 100 * tutti_fiber_put_off(count, &done[TUTTI_FIBER_REST + 1]);
 }
 
+static void count_ten(void *of)
+{
+    *(int *)of += 10;
+}
+
+/* Other work of the same object. */
+static void puts_off_both(void *of)
+{
+    taken = tutti_fiber_put_off(count, of) + tutti_fiber_put_off(count_ten, of);
+}
+
 static void put_off(void **state)
 {
+    int both = 0;
     (void)state;
+    assert_int_equal(tutti_fiber_start(puts_off_both, &both), TUTTI_OK);
+    await_all();
+    assert_int_equal(taken, 2);
+    assert_int_equal(both, 11);
     assert_int_equal(tutti_fiber_put_off(count, &done[0]), 0);
     tutti_fiber_catch_up();
     for (int round = 1; round <= 2; round++) { /* the second one may have the stack of the first */

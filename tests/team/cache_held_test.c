@@ -6,9 +6,12 @@
 #include <cmocka.h>
 
 #include "core/status.h"
+#include "progress/gate.h"
 #include "team/cache.h"
+#include "team/deferred_free.h"
+#include "team/node.h"
 
-static int mapped;
+static int mapped, refuses; /* refuses: so many imports fail */
 static char memory;
 
 static int import_memory(int gpu, const struct tutti_export *what, int fd, void **base)
@@ -16,6 +19,10 @@ static int import_memory(int gpu, const struct tutti_export *what, int fd, void 
     (void)gpu;
     (void)what;
     (void)fd;
+    if (refuses > 0) {
+        refuses--;
+        return TUTTI_ERR_UNAVAILABLE;
+    }
     mapped++;
     *base = &memory;
     return TUTTI_OK;
@@ -30,8 +37,13 @@ static int release_memory(int gpu, const struct tutti_export *what, void *base)
     return TUTTI_OK;
 }
 
+static int is_active(void)
+{
+    return 1;
+}
+
 static const struct tutti_device device = {
-    .name = "counting", .share.import = import_memory, .share.release = release_memory};
+    .name = "counting", .active = is_active, .share.import = import_memory, .share.release = release_memory};
 
 enum { PLACE = 1 << 30 }; /* bytes between allocations that are apart */
 
@@ -71,8 +83,10 @@ static void unmapped_later(void **state)
     tutti_cache_hold(cache, 1);
     tutti_cache_hold(cache, 1);
     assert_int_equal(map(cache, 0, 1, 1, &first), TUTTI_OK);
+    assert_int_equal(tutti_cache_puts_off(cache), 0);
     let_go(cache, first);
     assert_int_equal(mapped, 1);
+    assert_int_equal(tutti_cache_puts_off(cache), 1);
     assert_null(tutti_cache_find(cache, 0, 0, &(struct tutti_export){.id = 1, .base = PLACE, .bytes = 4096}));
     tutti_cache_hold(cache, -1);
     assert_int_equal(map(cache, 0, 2, 2, &other), TUTTI_OK);
@@ -194,12 +208,72 @@ static void room_is_made(void **state)
     finish(cache);
 }
 
+/* A failure of the driver is one at once: what is unmapped later is not waited for. */
+static void import_fails(void **state)
+{
+    (void)state;
+    struct tutti_cache *cache = tutti_cache_new(8);
+    struct tutti_mapping *m;
+    tutti_cache_hold(cache, 1);
+    assert_int_equal(map(cache, 0, 1, 1, &m), TUTTI_OK);
+    let_go(cache, m);
+    refuses = 1;
+    assert_int_equal(map(cache, 0, 2, 2, &m), TUTTI_ERR_UNAVAILABLE);
+    assert_int_equal(map(cache, 0, 2, 2, &m), TUTTI_OK);
+    tutti_cache_release(cache, &device, m);
+    finish(cache);
+}
+
+/* While a stream waits for the host nothing is unmapped, though nobody holds the cache. */
+static void steps_of_the_host(void **state)
+{
+    (void)state;
+    struct tutti_cache *cache = tutti_cache_new(8);
+    struct tutti_mapping *m;
+    assert_int_equal(map(cache, 0, 1, 1, &m), TUTTI_OK);
+    tutti_gate_step(1);
+    let_go(cache, m);
+    assert_int_equal(mapped, 1);
+    tutti_cache_unmap_held(cache, &device);
+    assert_int_equal(mapped, 1);
+    tutti_gate_step(-1);
+    tutti_cache_unmap_held(cache, &device);
+    assert_int_equal(mapped, 0);
+    finish(cache);
+}
+
+/* Communicators with a stream hold the cache; the last one that ends unmaps what was put off. */
+static void streams_of_a_node(void **state)
+{
+    (void)state;
+    static struct tutti_node node;
+    struct tutti_mapping *m;
+    node.device = &device;
+    node.cache = tutti_cache_new(8);
+    for (int round = 0; round < 2; round++) {
+        tutti_deferred_free_hold(&node);
+        tutti_deferred_free_hold(&node);
+        assert_int_equal(map(node.cache, 0, 1, 1, &m), TUTTI_OK);
+        let_go(node.cache, m);
+        tutti_deferred_free_release(&node);
+        assert_int_equal(mapped, 1);
+        tutti_deferred_free_release(&node);
+        assert_int_equal(mapped, 0);
+        assert_int_equal(map(node.cache, 0, 1, 1, &m), TUTTI_OK);
+        let_go(node.cache, m);
+        assert_int_equal(mapped, 0);
+    }
+    finish(node.cache);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unmapped_later),         cmocka_unit_test(new_memory_where_freed_memory_is_mapped),
         cmocka_unit_test(memory_that_made_room),  cmocka_unit_test(freed_memory_in_use),
         cmocka_unit_test(memory_kept_is_bounded), cmocka_unit_test(room_is_made),
+        cmocka_unit_test(import_fails),           cmocka_unit_test(steps_of_the_host),
+        cmocka_unit_test(streams_of_a_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
