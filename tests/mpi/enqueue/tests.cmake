@@ -48,7 +48,7 @@ foreach(several plain multiple order)
   if(several STREQUAL plain)
     set(several_args "")
   endif()
-  tutti_mpi_test(mpi-enqueue-several-${several} PROGRAM mpi-enqueue_several RANKS 3 RANKS_MPICH 2 ${several_args} TIMEOUT 60
+  tutti_mpi_test(mpi-enqueue-several-${several} PROGRAM mpi-enqueue_several RANKS 3 RANKS_MPICH 2 ${several_args} TIMEOUT 90
                  ENV TUTTI_STATS=1 TUTTI_CHANNEL_MB=1 TUTTI_HOST_BLOCKS=24 "TUTTI_RULES=alltoall:*@direct bcast:*@direct allreduce:*@pipeline_direct reduce:*@mapped_deep reduce_scatter:*@mapped_deep")
 endforeach()
 tutti_mpi_test(mpi-enqueue-freed PROGRAM mpi-enqueue_freed RANKS 3 RANKS_MPICH 2)

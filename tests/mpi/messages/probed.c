@@ -195,7 +195,7 @@ static void synchronous(int bytes)
     if (kit_rank == 1) {
         MPI_Issend(fill(0, 40, bytes), bytes, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &request);
         answer();
-        for (int i = 0; i < 2000; i++)
+        for (int i = 0; i < 200; i++) /* an MPI may give the core away in each */
             MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
         if (getenv("TUTTI_NODE_RANKS") == NULL) /* between nodes the probe may end it */
             CHECK(!flag, "a synchronous send is complete before its message is received");

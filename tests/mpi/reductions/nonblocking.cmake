@@ -36,5 +36,5 @@ tutti_mpi_test(mpi-many-requests PROGRAM mpi-many_requests RANKS 2 ENV ${stats})
 program(open_at_once)
 foreach(part reduce bcast sends) # of a mapping each, more than the process has left
   tutti_mpi_test(mpi-open-at-once-${part} PROGRAM mpi-open_at_once RANKS 2 ARGS 4000 ${part} ENV ${stats} ${left_to_mpi}
-                 TIMEOUT 60)
+                 TIMEOUT 90)
 endforeach()
