@@ -1,6 +1,7 @@
 /* MPI_Init and MPI_Finalize. */
 #include "core/log.h"
 #include "core/settings.h"
+#include "mpi/front/asked.h"
 #include "mpi/front/front.h"
 #include "mpi/front/job.h"
 #include "mpi/real/hook.h"
@@ -17,8 +18,10 @@ static void world_begin(void)
 int tutti_door_MPI_Init(int *argc, char ***argv)
 {
     tutti_job_enter();
+    tutti_asked_hide();
     int got, code = tutti_settings()->async_progress ? tutti_next.MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &got)
                                                      : tutti_next.MPI_Init(argc, argv);
+    tutti_asked_show();
     if (code == MPI_SUCCESS)
         world_begin();
     return code;
@@ -29,7 +32,9 @@ int tutti_door_MPI_Init_thread(int *argc, char ***argv, int required, int *provi
     if (tutti_settings()->async_progress)
         required = MPI_THREAD_MULTIPLE;
     tutti_job_enter();
+    tutti_asked_hide();
     int code = tutti_next.MPI_Init_thread(argc, argv, required, provided);
+    tutti_asked_show();
     if (code == MPI_SUCCESS)
         world_begin();
     return code;

@@ -108,7 +108,11 @@ int main(int argc, char **argv)
 {
     const char *kinds = argc > 1 && strcmp(argv[1], "none") != 0 ? argv[1] : "";
     const int cuda = argc > 2 ? atoi(argv[2]) : 0;
+    const char *const asked = getenv("OMPI_MCA_opal_cuda_support");
+    char before[16] = "";
     MPI_Comm comm;
+    if (asked)
+        snprintf(before, sizeof before, "%s", asked);
 #ifdef OPEN_MPI
     const int early = 1;
 #else
@@ -118,6 +122,9 @@ int main(int argc, char **argv)
         queries(cuda, "before MPI_Init");
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     queries(cuda, "after it");
+    const char *const after = getenv("OMPI_MCA_opal_cuda_support");
+    CHECK(!!asked == !!after && strcmp(before, after ? after : "") == 0,
+          "OMPI_MCA_opal_cuda_support was \"%s\" and is \"%s\"", before, after ? after : "");
     info(kinds, MPI_COMM_WORLD);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     info(kinds, comm);

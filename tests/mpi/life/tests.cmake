@@ -62,6 +62,11 @@ tutti_mpi_test(mpi-alloc-failures-many-staged PROGRAM mpi-alloc_failures RANKS 2
                TIMEOUT 60)
 program(aware EVERYWHERE)
 tutti_mpi_test(mpi-aware PROGRAM mpi-aware RANKS 2 ARGS tutti:device 0 EVERYWHERE)
+# Scripts ask Open MPI for its own CUDA support, without which version 4 dies in MPI_Init.
+foreach(parameter opal mpi)
+  tutti_mpi_test(mpi-aware-asked-${parameter} PROGRAM mpi-aware RANKS 2 ARGS tutti:device 0
+                 ENV OMPI_MCA_${parameter}_cuda_support=true MPIS openmpi openmpi5)
+endforeach()
 tutti_mpi_test(mpi-aware-not PROGRAM mpi-aware RANKS 2 ARGS none 0 ENV TUTTI_DEVICE=none)
 program(refused EVERYWHERE)
 tutti_mpi_test(mpi-refused PROGRAM mpi-refused RANKS 2 ENV ${stats} EVERYWHERE)

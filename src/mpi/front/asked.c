@@ -1,0 +1,35 @@
+/* Scripts of programs on GPUs ask Open MPI for its CUDA support by a parameter in the environment. An Open MPI 4 that
+ * was built without it reports that, and ends in MPI_Init by a null pointer. Memory of GPUs is served by Tutti, so such
+ * an MPI is told that nobody asked. Afterwards the environment is as the program knows it. */
+#include "mpi/front/asked.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "mpi/real/door.h"
+
+enum { NAMES = 2 };
+static const char *const asked_names[NAMES] = {"OMPI_MCA_opal_cuda_support", "OMPI_MCA_mpi_cuda_support"};
+static char *asked[NAMES];
+
+void tutti_asked_hide(void)
+{
+    for (int i = 0; i < NAMES; i++) {
+        const char *value = getenv(asked_names[i]);
+        if (!value || tutti_next.MPIX_Query_cuda_support() || !(asked[i] = strdup(value)))
+            continue;
+        setenv(asked_names[i], "0", 1);
+        tutti_info("%s=%s: this MPI has no CUDA support of its own and is not asked for it", asked_names[i], value);
+    }
+}
+
+void tutti_asked_show(void)
+{
+    for (int i = 0; i < NAMES; i++) {
+        if (asked[i])
+            setenv(asked_names[i], asked[i], 1);
+        free(asked[i]);
+        asked[i] = NULL;
+    }
+}
