@@ -57,11 +57,12 @@ int tutti_endpoint_shorts(const struct tutti_endpoint *endpoint);
 /* RTSs are counted, so that a receiver that has seen all need not look at its receives. It is a hint: RTSs may be lost
  * with their communicator, or be seen twice. announce: the RTS of a rendezvous of this rank has been sent; of a burst
  * of messages some are counted together, since the receiver polls the line of the count. announce_rest: all of
- * them, in each wait of the sender. saw: this rank has received one. expects: 1 if more were sent to this rank than it
- * has seen. alone: 1: one thread at a time calls the first three (core/lock.h). */
+ * them, in each wait of the sender. saw: this rank has received one. rtss: how many it has received. expects: 1 if
+ * more were sent to this rank. alone: 1: one thread at a time calls the first three (core/lock.h). */
 void tutti_endpoint_announce(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv, int alone);
 void tutti_endpoint_announce_rest(struct tutti_endpoint *endpoint, int alone);
 void tutti_endpoint_saw(struct tutti_endpoint *endpoint, int alone);
+uint32_t tutti_endpoint_rtss(const struct tutti_endpoint *endpoint);
 int tutti_endpoint_expects(const struct tutti_endpoint *endpoint);
 /* A hint: the peer's next rendezvous is probably the one behind this one, which the receiver will move on. Its line
  * comes from the sender's cache meanwhile. */

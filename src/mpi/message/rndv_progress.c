@@ -62,6 +62,11 @@ static void list_append(struct tutti_send_request *sent) TUTTI_HOLDS(tutti_sends
     tutti_step_open_locked(&sends);
 }
 
+int tutti_sends_are_open(void)
+{
+    return tutti_step_busy(&sends);
+}
+
 void tutti_send_list(struct tutti_send_request *sent)
 {
     tutti_progress_add(&sends);

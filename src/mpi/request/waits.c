@@ -166,22 +166,27 @@ static int waits_is_done(void *with)
     return done;
 }
 
-static int progressing_run(struct progressing_call *call)
-{
-    look_at_own(call); /* before those that send pack what could be fetched */
-    call->looks = call->worked = claimed_works(call);
-    tutti_progress_wait(
-        &(const struct tutti_wait){.done = waits_is_done, .with = call, .spins = call->looks ? LOOKS : 0});
-    tutti_p2p_land(); /* senders wait for what this call leaves open */
-    return call->code;
-}
-
 /* 1 if no claimed request is open any more. */
 static int claimed_ended(struct progressing_call *call)
 {
     while (call->claimed < call->mine->n && !claimed_lacks(call->mine, call->requests, call->claimed))
         call->claimed++;
     return call->claimed >= call->mine->n;
+}
+
+__thread int tutti_waits_for_claimed;
+
+static int progressing_run(struct progressing_call *call)
+{
+    const int before = tutti_waits_for_claimed;
+    look_at_own(call); /* before those that send pack what could be fetched */
+    tutti_waits_for_claimed = !claimed_ended(call);
+    call->looks = call->worked = claimed_works(call);
+    tutti_progress_wait(
+        &(const struct tutti_wait){.done = waits_is_done, .with = call, .spins = call->looks ? LOOKS : 0});
+    tutti_waits_for_claimed = before;
+    tutti_p2p_land(); /* senders wait for what this call leaves open */
+    return call->code;
 }
 
 static int test_one(struct progressing_call *call)

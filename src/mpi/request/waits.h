@@ -13,6 +13,9 @@ struct tutti_call_requests {
 };
 extern const struct tutti_call_requests tutti_no_call_requests;
 
+/* 1 while the thread waits in a call for requests that it completes by itself, such as sends. */
+extern __thread int tutti_waits_for_claimed;
+
 /* Polls all open steps, and the operations that these requests wait for. */
 void tutti_call_requests_poll(const struct tutti_call_requests *mine);
 

@@ -51,6 +51,11 @@ void tutti_endpoint_saw(struct tutti_endpoint *endpoint, int alone)
         atomic_fetch_add_explicit(&endpoint->rtss, 1, memory_order_relaxed);
 }
 
+uint32_t tutti_endpoint_rtss(const struct tutti_endpoint *endpoint)
+{
+    return atomic_load_explicit(&endpoint->rtss, memory_order_relaxed);
+}
+
 /* An RTS may be seen before it is announced. */
 int tutti_endpoint_expects(const struct tutti_endpoint *endpoint)
 {
