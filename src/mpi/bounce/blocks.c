@@ -182,7 +182,11 @@ static int blocks_move(struct tutti_blocks *blocks, enum tutti_direction directi
             continue;
         if (block->solid && (copied || !block->plan)) {
             n = row_from(blocks, i, end, &bytes);
-            status = row_copy(blocks, direction, block->at, packed, bytes);
+            if (blocks->stream && !blocks->scratch.ordinary && bytes <= TUTTI_PACK_RUN_MOST && tutti_plan_of_byte())
+                jobs[used++] = direction == TUTTI_PACK ? tutti_pack_run(packed, block->at, bytes)
+                                                       : tutti_pack_run(block->at, packed, bytes);
+            else
+                status = row_copy(blocks, direction, block->at, packed, bytes);
             continue;
         }
         if (block->plan)

@@ -27,7 +27,7 @@ struct tutti_stream_message {
     size_t bytes;
     void *run;
     const struct tutti_elements *elements;
-    int on_host;        /* the run is memory of the host: of a receive, or of persistent messages */
+    int on_host;        /* only the host reaches the run, or, of persistent messages, the host does, too */
     MPI_Status *status; /* of a receive that the stream waits for; NULL: none */
 };
 struct tutti_stream_proxy {

@@ -210,7 +210,7 @@ static int enqueue_far(const struct args *args, struct tutti_comm *comm, const s
                                              .bytes = message->bytes,
                                              .run = message->buffer,
                                              .elements = &packed->elements,
-                                             .on_host = packed->host && !args->send,
+                                             .on_host = packed->host,
                                              .status = status};
     TUTTI_INSIDE();
     const int put = comm->proxy->message(comm, &far, started ? &started->far : NULL);

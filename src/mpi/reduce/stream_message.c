@@ -43,7 +43,7 @@ static void message_post(struct tutti_host_step *step)
 /* The stream continues. */
 static void message_release(struct proxy_message *m)
 {
-    if (m->on_host && m->done && m->bytes > 0)
+    if (m->on_host && !m->send && m->done && m->bytes > 0)
         memcpy(m->run, m->memory->memory, (size_t)tutti_received(&m->found));
     if (m->status && m->done)
         tutti_enqueue_status_set(m->status, m->found.MPI_SOURCE, m->found.MPI_TAG, (size_t)tutti_received(&m->found));
@@ -97,10 +97,13 @@ static int message_copy(const struct proxy_message *m, int out)
 {
     const struct proxy *const proxy = m->call->of;
     char *const memory = m->memory ? m->memory->memory : NULL;
-    if (m->bytes == 0 || m->on_host)
+    if (m->bytes == 0 || (m->on_host && !m->send))
         return TUTTI_OK;
+    if (m->on_host)
+        return tutti_door.device->stream.copy(proxy->stream, memory, m->run, m->bytes);
     if (m->run)
-        return tutti_door.device->stream.copy(proxy->stream, out ? m->run : memory, out ? memory : m->run, m->bytes);
+        return tutti_pack_run_enqueue(proxy->stream, proxy->gpu, out ? m->run : memory, out ? memory : m->run,
+                                      m->bytes);
     const struct tutti_pack_job job =
         tutti_elements_job(out ? TUTTI_UNPACK : TUTTI_PACK, &m->elements, 0, m->bytes, memory);
     return tutti_pack_enqueue(proxy->stream, proxy->gpu, &job, 1);

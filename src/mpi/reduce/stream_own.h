@@ -55,7 +55,7 @@ struct proxy_message {
     struct tutti_host_step post; /* the first field */
     struct proxy_call *call;
     int send, peer, tag;
-    int on_host; /* the receive's run only the host reaches: the server's thread copies the message */
+    int on_host; /* only the host reaches the run: the server's thread copies a receive, the stream what is sent */
     size_t bytes;
     char *run;                      /* the buffer, or NULL: */
     struct tutti_elements elements; /* its plan is held */

@@ -15,10 +15,9 @@
 #include "team/deferred_free.h"
 
 enum {
-    PERSISTENT_PARTS = 4,            /* pieces are as long as those of collectives in stream order */
-    PERSISTENT_PIECES = 64,          /* of a message, at most, */
-    PERSISTENT_PIECE_MOST = 1 << 30, /* until they would be longer than this */
-    PERSISTENT_BY_KERNEL = 64 << 10  /* bytes of a run that a kernel moves in less time than a copy of its own */
+    PERSISTENT_PARTS = 4,           /* pieces are as long as those of collectives in stream order */
+    PERSISTENT_PIECES = 64,         /* of a message, at most, */
+    PERSISTENT_PIECE_MOST = 1 << 30 /* until they would be longer than this */
 };
 
 static size_t persistent_piece(size_t bytes)
@@ -156,7 +155,7 @@ static int persistent_copy(const struct persistent_call *call, int send, int is_
             continue;
         const size_t first = at * m->each, left = m->bytes - first, bytes = left < m->each ? left : m->each;
         char *const memory = (char *)m->memory->memory + first;
-        if (!m->run || bytes <= PERSISTENT_BY_KERNEL)
+        if (!m->run || bytes <= TUTTI_PACK_RUN_MOST)
             jobs[packed++] = tutti_elements_job(send ? TUTTI_PACK : TUTTI_UNPACK, &m->elements, first, bytes, memory);
         else
             status = tutti_door.device->stream.copy(call->stream, send ? memory : m->run + first,

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "bounce/bounce.h"
+#include "dtype/pack.h"
 #include "mpi/real/errors.h"
 #include "mpi/reduce/stream_own.h"
 #include "progress/gate.h"
@@ -94,7 +95,6 @@ int tutti_proxy_call_finish(struct proxy_call *call, int status, int is_put)
 /* A call of one piece: copied in and out as a whole. */
 static int call_put_whole(struct proxy_call *call, int *is_put)
 {
-    const struct tutti_device *const device = tutti_door.device;
     const struct proxy *const proxy = call->of;
     const struct tutti_stream_reduction *const r = &call->reduction;
     const struct tutti_stream_room room = tutti_stream_piece_room(r);
@@ -106,13 +106,13 @@ static int call_put_whole(struct proxy_call *call, int *is_put)
         status = tutti_stream_piece_open(&call->piece, r, call->memory ? call->memory->memory : NULL);
     if (status == TUTTI_OK && in > 0) {
         *is_put = 1;
-        status = device->stream.copy(proxy->stream, call->piece.in, r->call.in, in);
+        status = tutti_pack_run_enqueue(proxy->stream, proxy->gpu, call->piece.in, r->call.in, in);
     }
     if (status == TUTTI_OK)
         status = tutti_host_step_enqueue(proxy->steps, proxy->stream, &call->step);
     *is_put |= status == TUTTI_OK;
     if (status == TUTTI_OK && out > 0)
-        status = device->stream.copy(proxy->stream, r->call.out, call->piece.out, out);
+        status = tutti_pack_run_enqueue(proxy->stream, proxy->gpu, r->call.out, call->piece.out, out);
     return status;
 }
 
