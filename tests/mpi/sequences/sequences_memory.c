@@ -176,10 +176,10 @@ static void home_close(const struct home *home)
 void seq_memory_open(size_t bytes)
 {
     home_bytes = bytes;
-    if (seq_lives() && seq_graphs())
-        cuda_find();
     for (int s = 0; s < (seq_lives() ? SEQ_SLOTS : 1); s++)
         home_open(&homes[s], OF_TUTTI);
+    if (seq_lives() && seq_graphs())
+        cuda_find();
     kept = seq_lives() ? malloc(bytes) : NULL;
 }
 
