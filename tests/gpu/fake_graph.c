@@ -14,19 +14,23 @@ EXPORT CUresult cuGraphCreate(CUgraph *out, unsigned flags)
     fake_objects++;
     return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
-EXPORT CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t n,
-                                        const CUDA_KERNEL_NODE_PARAMS *what)
+static void fake_set_node(struct CUgraph_st *graph, const CUDA_KERNEL_NODE_PARAMS *what)
 {
-    CONTEXT();
-    if (after || n)
-        return CUDA_ERROR_INVALID_VALUE;
-    *node = NULL;
     graph->node = *what;
     const int packs =
         strncmp((const char *)what->func, "tutti_pack", 10) == 0; /* the driver reads all of its parameter */
     memcpy(graph->arguments, what->kernelParams[0], packs ? sizeof graph->arguments : sizeof fake_state.arguments);
     if (fake_kernel_has_sense((const char *)what->func))
         memcpy(graph->sense, what->kernelParams[1], sizeof graph->sense);
+}
+EXPORT CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t n,
+                                        const CUDA_KERNEL_NODE_PARAMS *what)
+{
+    CONTEXT();
+    if (after || n)
+        return CUDA_ERROR_INVALID_VALUE;
+    *node = (CUgraphNode)(void *)graph;
+    fake_set_node(graph, what);
     return CUDA_SUCCESS;
 }
 EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph, unsigned long long flags)
@@ -36,11 +40,24 @@ EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph, uns
     if (!made || flags)
         return CUDA_ERROR_INVALID_VALUE;
     *made = *graph;
+    made->of = graph;
     made->context = fake_stack[fake_depth - 1];
     made->older = instantiated;
     instantiated = made;
     fake_objects++;
     *out = (CUgraphExec)(void *)made;
+    return CUDA_SUCCESS;
+}
+/* Of the graph's own node, while the graph exists. */
+EXPORT CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
+                                                  const CUDA_KERNEL_NODE_PARAMS *what)
+{
+    CONTEXT();
+    struct CUgraph_st *made = (struct CUgraph_st *)(void *)exec;
+    if (made->of != (struct CUgraph_st *)(void *)node || made->context != fake_stack[fake_depth - 1])
+        return CUDA_ERROR_INVALID_VALUE;
+    fake_state.sets++;
+    fake_set_node(made, what);
     return CUDA_SUCCESS;
 }
 EXPORT CUresult cuGraphUpload(CUgraphExec exec, CUstream stream)

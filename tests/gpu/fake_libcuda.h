@@ -15,6 +15,7 @@ struct fake_control {
     unsigned long queries; /* cuPointerGetAttributes alone */
     char launched[96];     /* last kernel */
     unsigned long replays; /* launches of graphs */
+    unsigned long sets;    /* of them that were given other parameters */
     unsigned blocks, threads, rows;
     void *stream;                 /* that it was launched in */
     unsigned char arguments[256]; /* its first bytes of arguments */

@@ -4,9 +4,9 @@
 
 #include "team/team.h"
 
-/* A launch is kept when it occurs for this time: making it ready and dropping it take as long as so many launches save.
- */
-enum { TUTTI_LAUNCH_SEEN = 24 };
+/* A launch is kept when it occurs for this time: making it ready takes as long as one launch saves, and the first ones
+ * as long as ten (device/cuda/prepared.c). */
+enum { TUTTI_LAUNCH_SEEN = 8 };
 
 /* Local. Launches into the team's stream: the kept launch if it is the same, otherwise a fresh one. Arguments are
  * compared by their bytes, so their padding must be equal. */

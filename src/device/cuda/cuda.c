@@ -59,7 +59,7 @@ static void cuda_close(void)
 {
     pthread_mutex_lock(&open_lock);
     if (tutti_cuda_ready())
-        tutti_cuda_contexts_close();
+        tutti_cuda_contexts_close(tutti_cuda_spares_drop);
     open_done = 0;
     pthread_mutex_unlock(&open_lock);
 }

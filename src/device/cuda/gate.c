@@ -101,9 +101,15 @@ int tutti_cuda_gated_stream_create(int gpu, struct tutti_stream **out)
     GATED(tutti_cuda_stream_create(gpu, out));
 }
 
+static int gate_stream_destroy(struct tutti_stream *stream)
+{
+    tutti_cuda_spares_drop_of(stream);
+    return tutti_cuda_stream_destroy(stream);
+}
+
 int tutti_cuda_gated_stream_destroy(struct tutti_stream *stream)
 {
-    GATED(tutti_cuda_stream_destroy(stream));
+    GATED(gate_stream_destroy(stream));
 }
 
 int tutti_cuda_gated_make_beside(struct tutti_cuda_context *context)
@@ -146,12 +152,13 @@ static int gate_prepare(int gpu, uint32_t kernels, int type, int op)
     int status = tutti_cuda_enter(gpu >= 0 ? gpu : tutti_cuda_any(), 1, &scope);
     if (status != TUTTI_OK)
         return status;
+    CUfunction function = NULL;
     for (int kernel = 0; kernel < TUTTI_KERNELS && status == TUTTI_OK; kernel++) {
-        CUfunction function;
         if (kernels >> kernel & 1)
             status = tutti_cuda_function(scope.context, kernel, type, op, &function);
     }
-    tutti_cuda_first_graph(scope.context);
+    if (function && status == TUTTI_OK)
+        tutti_cuda_first_graphs(scope.context, function);
     tutti_cuda_leave(&scope);
     return status;
 }

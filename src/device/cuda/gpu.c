@@ -90,6 +90,7 @@ static struct tutti_cuda_context *gpu_keep(int gpu, CUcontext handle, enum origi
     context->retained = origin != MET || retain_primary(gpu, handle);
     atomic_init(&context->early, starts_early(gpu));
     pthread_mutex_init(&context->lock, NULL);
+    pthread_mutex_init(&context->spare_lock, NULL);
     context->older = all;
     all = context;
     atomic_store_explicit(&chosen[gpu], context, memory_order_release);
@@ -357,7 +358,7 @@ static void gpu_unload(struct tutti_cuda_context *context, CUmodule *module)
     *module = NULL;
 }
 
-void tutti_cuda_contexts_close(void)
+void tutti_cuda_contexts_close(void (*before)(struct tutti_cuda_context *context))
 {
     pthread_mutex_lock(&choose_lock);
     for (struct tutti_cuda_context *context = all; context; context = context->older) {
@@ -365,6 +366,7 @@ void tutti_cuda_contexts_close(void)
         CUdevice device;
         if (atomic_load(&context->gone) || tutti_cuda_enter_context(context, &scope) != TUTTI_OK)
             continue;
+        before(context);
         for (int i = 0; i < TUTTI_FATBINS; i++)
             gpu_unload(context, &context->module[i]);
         gpu_unload(context, &context->pack_module);

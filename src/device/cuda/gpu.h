@@ -35,7 +35,10 @@ struct tutti_cuda_context {
     _Atomic(CUfunction) meet;                   /* see kernels/meet.h */
     _Atomic(CUstream) beside;                   /* of copies outside the default stream; made under lock */
     atomic_int copies_in;                       /* while there is no `beside` */
-    atomic_int graphs;                          /* 1: the driver has made a graph */
+    atomic_int graphs;                          /* 1: the first launches were made ready */
+    pthread_mutex_t spare_lock;
+    struct tutti_prepared *spare; /* launches that can be kept ready for any kernel, see prepared.c; under spare_lock */
+    int spares;                   /* how many; under spare_lock */
     struct tutti_cuda_context *older;
 };
 
@@ -103,8 +106,8 @@ void tutti_cuda_unrelax(CUstreamCaptureMode mode);
 /* 1 if the image that holds the kernel is not loaded on the GPU. */
 int tutti_cuda_lacks(int gpu, int kernel, int type, int op);
 int tutti_cuda_function(struct tutti_cuda_context *context, int kernel, int type, int op, CUfunction *out);
-/* Unloads modules and gives primary contexts back. */
-void tutti_cuda_contexts_close(void);
+/* Unloads modules and gives primary contexts back. `before` is called for each context before, which is entered. */
+void tutti_cuda_contexts_close(void (*before)(struct tutti_cuda_context *context));
 
 /* What the files of this folder give to the table in cuda.c; contracts in device.h. */
 void tutti_cuda_classify(const void *pointer, struct tutti_memory *out);
@@ -182,9 +185,14 @@ int tutti_cuda_keep_pack(struct tutti_stream *stream, const struct tutti_pack_la
 struct tutti_cuda_grid {
     unsigned blocks, threads, rows;
 };
-/* prepared.c. Makes a graph and drops it, once for the context, which is entered: the first one takes the driver 0.25
- * ms, later ones 16 us (H200). So it comes with the first kernels, whose loading takes longer. */
-void tutti_cuda_first_graph(struct tutti_cuda_context *context);
+/* prepared.c. Makes some launches ready of this kernel, once for the context, which is entered, for later use with
+ * others: the first one takes the driver 0.25 ms, later ones 16 us (H200). So they come with the first kernels, whose
+ * loading takes longer. */
+void tutti_cuda_first_graphs(struct tutti_cuda_context *context, CUfunction function);
+/* Drops those that are not in use: all of the context, which is entered, or of a stream that is about to be destroyed.
+ */
+void tutti_cuda_spares_drop(struct tutti_cuda_context *context);
+void tutti_cuda_spares_drop_of(struct tutti_stream *stream);
 /* prepared.c: a kernel of the context with these parameters, which are copied, kept ready for launches into `stream`.
  */
 int tutti_cuda_keep_kernel(struct tutti_cuda_context *context, CUfunction function, struct tutti_cuda_grid grid,

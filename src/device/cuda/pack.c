@@ -32,9 +32,11 @@ int tutti_cuda_prepare_pack(int gpu, size_t *room)
     int status = tutti_cuda_enter(gpu >= 0 ? gpu : tutti_cuda_any(), 1, &scope);
     if (status != TUTTI_OK)
         return status;
+    CUfunction first = NULL;
     for (int pack = 0; pack < TUTTI_CUDA_PACKS && status == TUTTI_OK; pack++) {
-        CUfunction function;
+        CUfunction function = NULL;
         status = pack_function_of(scope.context, pack, &function);
+        first = first ? first : function;
         if (status == TUTTI_OK)
             *room = packs[pack].bytes;
         else if (status == TUTTI_ERR_UNAVAILABLE)
@@ -43,7 +45,8 @@ int tutti_cuda_prepare_pack(int gpu, size_t *room)
     CUfunction stays;
     if (status == TUTTI_OK || status == TUTTI_ERR_UNAVAILABLE) /* the first of two launches stays, dtype/pack.h */
         status = pack_function_of(scope.context, STAYS, &stays);
-    tutti_cuda_first_graph(scope.context);
+    if (first)
+        tutti_cuda_first_graphs(scope.context, first);
     tutti_cuda_leave(&scope);
     return status == TUTTI_ERR_UNAVAILABLE ? TUTTI_OK : status;
 }

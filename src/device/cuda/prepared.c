@@ -1,69 +1,187 @@
-/* Launches prepared ready: a graph of one kernel, which the driver starts in a third of the time of cuLaunchKernel. */
+/* Launches kept ready: a graph of one kernel, which the driver starts in a third of the time of cuLaunchKernel.
+ *
+ * To make one takes 12 us, now and then 50 to 600, in which the driver keeps launches of other threads back. To give an
+ * existing one another kernel and other parameters takes 1 us. So some are made with the first kernels, whose loading
+ * takes longer, and one that is dropped is kept for the next. */
 #include <stdlib.h>
 
+#include "core/log.h"
 #include "core/status.h"
 #include "device/cuda/stream.h"
+#include "kernels/pack_args.h"
+
+enum {
+    READY = 16, /* made with the first kernels */
+    SPARES = 64 /* at most */
+};
 
 struct tutti_prepared {
     struct tutti_cuda_context *context;
-    CUgraphExec graph;
+    CUgraph graph; /* of which the driver names the node */
+    CUgraphNode node;
+    CUgraphExec exec;
+    CUstream stream; /* of its launches; NULL: it was launched into none. Launches of one graph follow each other */
+    struct tutti_prepared *next;
 };
 
-static CUresult prepared_instantiate(CUfunction function, struct tutti_cuda_grid grid, void **parameters,
-                                     CUstream stream, CUgraphExec *out)
+static CUDA_KERNEL_NODE_PARAMS prepared_node(CUfunction function, struct tutti_cuda_grid grid, void **parameters)
 {
-    CUgraph graph = NULL;
-    CUgraphNode node;
-    CUgraphExec made = NULL;
-    const CUDA_KERNEL_NODE_PARAMS what = {.func = function,
-                                          .gridDimX = grid.blocks,
-                                          .gridDimY = 1,
-                                          .gridDimZ = 1,
-                                          .blockDimX = grid.threads,
-                                          .blockDimY = grid.rows,
-                                          .blockDimZ = 1,
-                                          .kernelParams = parameters};
-    CUresult result = tutti_cuda.GraphCreate(&graph, 0);
+    return (CUDA_KERNEL_NODE_PARAMS){.func = function,
+                                     .gridDimX = grid.blocks,
+                                     .gridDimY = 1,
+                                     .gridDimZ = 1,
+                                     .blockDimX = grid.threads,
+                                     .blockDimY = grid.rows,
+                                     .blockDimZ = 1,
+                                     .kernelParams = parameters};
+}
+
+static void prepared_free(struct tutti_prepared *prepared)
+{
+    if (prepared->exec)
+        tutti_cuda_check_free(tutti_cuda.GraphExecDestroy(prepared->exec), "dropping a prepared launch",
+                              prepared->context);
+    if (prepared->graph)
+        tutti_cuda.GraphDestroy(prepared->graph);
+    free(prepared);
+}
+
+/* The context is entered. upload: the stream of its first launch; NULL: not known. */
+static CUresult prepared_make(struct tutti_cuda_context *context, const CUDA_KERNEL_NODE_PARAMS *what, CUstream upload,
+                              struct tutti_prepared **out)
+{
+    struct tutti_prepared *const made = calloc(1, sizeof *made);
+    if (!made)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    made->context = context;
+    CUresult result = tutti_cuda.GraphCreate(&made->graph, 0);
     if (result == CUDA_SUCCESS)
-        result = tutti_cuda.GraphAddKernelNode(&node, graph, NULL, 0, &what);
+        result = tutti_cuda.GraphAddKernelNode(&made->node, made->graph, NULL, 0, what);
     if (result == CUDA_SUCCESS)
-        result = tutti_cuda.GraphInstantiateWithFlags(&made, graph, 0);
-    if (result == CUDA_SUCCESS)
-        result = tutti_cuda.GraphUpload(made, stream);
-    if (result != CUDA_SUCCESS && made)
-        tutti_cuda.GraphExecDestroy(made);
-    if (graph)
-        tutti_cuda.GraphDestroy(graph);
+        result = tutti_cuda.GraphInstantiateWithFlags(&made->exec, made->graph, 0);
+    if (result == CUDA_SUCCESS && upload)
+        result = tutti_cuda.GraphUpload(made->exec, upload);
     if (result == CUDA_SUCCESS)
         *out = made;
+    else
+        prepared_free(made);
     return result;
 }
 
-void tutti_cuda_first_graph(struct tutti_cuda_context *context)
+/* ---- spares ---- */
+
+static void spare_give(struct tutti_prepared *prepared)
 {
-    CUgraph graph = NULL;
-    CUgraphExec made = NULL;
-    if (atomic_exchange(&context->graphs, 1) || tutti_cuda.GraphCreate(&graph, 0) != CUDA_SUCCESS)
+    struct tutti_cuda_context *const context = prepared->context;
+    pthread_mutex_lock(&context->spare_lock);
+    const int keep = context->spares < SPARES;
+    if (keep) {
+        prepared->next = context->spare;
+        context->spare = prepared;
+        context->spares++;
+    }
+    pthread_mutex_unlock(&context->spare_lock);
+    if (!keep)
+        prepared_free(prepared);
+}
+
+/* One that was never launched, or into this stream: a launch into another stream would wait for the one before. */
+static struct tutti_prepared *spare_take(struct tutti_cuda_context *context, CUstream stream)
+{
+    pthread_mutex_lock(&context->spare_lock);
+    struct tutti_prepared **at = &context->spare, *found;
+    while ((found = *at) && found->stream && found->stream != stream)
+        at = &found->next;
+    if (found) {
+        *at = found->next;
+        context->spares--;
+    }
+    pthread_mutex_unlock(&context->spare_lock);
+    return found;
+}
+
+/* Of a stream, or all of the context (NULL). The context is entered. */
+static void spares_drop(struct tutti_cuda_context *context, CUstream stream)
+{
+    struct tutti_prepared *dropped = NULL, *next;
+    pthread_mutex_lock(&context->spare_lock);
+    for (struct tutti_prepared **at = &context->spare, *it; (it = *at) != NULL;) {
+        if (stream && it->stream != stream) {
+            at = &it->next;
+            continue;
+        }
+        *at = it->next;
+        it->next = dropped;
+        dropped = it;
+        context->spares--;
+    }
+    pthread_mutex_unlock(&context->spare_lock);
+    for (; dropped; dropped = next) {
+        next = dropped->next;
+        prepared_free(dropped);
+    }
+}
+
+void tutti_cuda_spares_drop(struct tutti_cuda_context *context)
+{
+    spares_drop(context, NULL);
+}
+
+void tutti_cuda_spares_drop_of(struct tutti_stream *stream)
+{
+    struct tutti_cuda_scope scope;
+    if (!stream || stream->wrapped || tutti_cuda_enter_context(stream->context, &scope) != TUTTI_OK)
         return;
-    if (tutti_cuda.GraphInstantiateWithFlags(&made, graph, 0) == CUDA_SUCCESS)
-        tutti_cuda.GraphExecDestroy(made);
-    tutti_cuda.GraphDestroy(graph);
+    spares_drop(stream->context, stream->handle);
+    tutti_cuda_leave(&scope);
+}
+
+void tutti_cuda_first_graphs(struct tutti_cuda_context *context, CUfunction function)
+{
+    static unsigned char nothing[TUTTI_PACK_MANY_BYTES]; /* as much as any kernel takes */
+    void *parameters[] = {nothing, nothing};
+    const CUDA_KERNEL_NODE_PARAMS what = prepared_node(function, (struct tutti_cuda_grid){1, 32, 1}, parameters);
+    if (atomic_exchange(&context->graphs, 1))
+        return;
+    for (int i = 0; i < READY; i++) {
+        struct tutti_prepared *made;
+        if (prepared_make(context, &what, NULL, &made) != CUDA_SUCCESS)
+            return; /* each launch to be kept tries again, and reports it */
+        spare_give(made);
+    }
+}
+
+/* ---- launches ---- */
+
+/* A spare with this kernel; NULL: all are in use, or the driver declines to change one. */
+static struct tutti_prepared *prepared_again(struct tutti_cuda_context *context, const CUDA_KERNEL_NODE_PARAMS *what,
+                                             CUstream stream)
+{
+    struct tutti_prepared *const spare = spare_take(context, stream);
+    if (!spare)
+        return NULL;
+    const CUresult result = tutti_cuda.GraphExecKernelNodeSetParams(spare->exec, spare->node, what);
+    if (result == CUDA_SUCCESS)
+        return spare;
+    (void)tutti_cuda_declined(result, "giving a prepared launch another kernel", context->gpu);
+    prepared_free(spare);
+    return NULL;
 }
 
 int tutti_cuda_keep_kernel(struct tutti_cuda_context *context, CUfunction function, struct tutti_cuda_grid grid,
                            void **parameters, CUstream stream, struct tutti_prepared **out)
 {
-    struct tutti_prepared *prepared = calloc(1, sizeof *prepared);
-    if (!prepared)
-        return TUTTI_ERR_MEMORY;
-    prepared->context = context;
-    const int status = tutti_cuda_check(prepared_instantiate(function, grid, parameters, stream, &prepared->graph),
-                                        "preparing a launch that is repeated", context);
-    if (status == TUTTI_OK)
-        *out = prepared;
-    else
-        free(prepared);
-    return status;
+    const CUDA_KERNEL_NODE_PARAMS what = prepared_node(function, grid, parameters);
+    struct tutti_prepared *prepared = prepared_again(context, &what, stream);
+    if (!prepared) {
+        const int status = tutti_cuda_check(prepared_make(context, &what, stream, &prepared),
+                                            "preparing a launch that is repeated", context);
+        if (status != TUTTI_OK)
+            return status;
+    }
+    prepared->stream = stream;
+    *out = prepared;
+    return TUTTI_OK;
 }
 
 int tutti_cuda_launch_prepared(struct tutti_stream *stream, struct tutti_prepared *prepared)
@@ -72,7 +190,7 @@ int tutti_cuda_launch_prepared(struct tutti_stream *stream, struct tutti_prepare
     if (stream->context != prepared->context || tutti_cuda_enter_context(prepared->context, &scope) != TUTTI_OK)
         return TUTTI_ERR_UNAVAILABLE;
     int status =
-        tutti_cuda_check(tutti_cuda.GraphLaunch(prepared->graph, stream->handle), "launching a kernel", scope.context);
+        tutti_cuda_check(tutti_cuda.GraphLaunch(prepared->exec, stream->handle), "launching a kernel", scope.context);
     tutti_cuda_leave(&scope);
     return status;
 }
@@ -83,9 +201,10 @@ void tutti_cuda_launch_drop(struct tutti_prepared *prepared)
     if (!prepared)
         return;
     if (tutti_cuda_enter_context(prepared->context, &scope) == TUTTI_OK) {
-        tutti_cuda_check_free(tutti_cuda.GraphExecDestroy(prepared->graph), "dropping a prepared launch",
-                              scope.context);
+        spare_give(prepared);
         tutti_cuda_leave(&scope);
+        return;
     }
-    free(prepared);
+    prepared->exec = NULL; /* it has gone with its context */
+    prepared_free(prepared);
 }

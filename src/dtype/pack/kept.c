@@ -6,12 +6,7 @@
 #include "core/log.h"
 #include "core/status.h"
 
-enum {
-    ENTRIES = 16,
-    REACHES = 8,
-    /* A launch is kept when it came so often: making it ready and dropping it cost what some twenty launches save. */
-    SEEN_ENOUGH = 24
-};
+enum { ENTRIES = 16, REACHES = 8 };
 
 struct kept_pack {
     unsigned calls; /* 0: the entry is free */
@@ -118,7 +113,7 @@ int tutti_kept_packs_launch(struct tutti_kept_packs **all, const struct tutti_de
         kept->stale = it->prepared;
         it->prepared = NULL;
     }
-    if (it->calls >= SEEN_ENOUGH)
+    if (it->calls >= TUTTI_KEPT_SEEN)
         kept->next = it;
     return device->launch.pack(stream, launch);
 }

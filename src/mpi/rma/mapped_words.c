@@ -10,7 +10,7 @@
 
 enum {
     LOOKS = 1024,
-    SEEN_ENOUGH = 24 /* as in dtype/pack/kept.c */
+    SEEN_ENOUGH = 8 /* as in dtype/pack/kept.c */
 };
 
 int tutti_mapped_words_can(void)
