@@ -108,6 +108,9 @@ enum { TUTTI_ENDPOINT_SHORT_BYTES = 2 << 10 };
 /* A free rendezvous of this rank for data on `gpu` (TUTTI_NO_GPU: for no bytes), to be filled and posted. NULL: all are
  * in use. The caller owns it until tutti_endpoint_send_release(); it is freed when it is DONE as well. */
 struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer, int gpu);
+/* The same for a block of a collective, whose caller polls the endpoint until tutti_endpoint_send_release(): the polls
+ * of other threads do not look at it, which would keep the caller from the endpoint's lock. */
+struct tutti_rndv *tutti_endpoint_rndv_of_call(struct tutti_endpoint *endpoint, int peer, int gpu);
 /* The same for a message of so many bytes from `pointer`, in the allocation of this id, whose name the rendezvous has
  * shown before, and which the peer keeps mapped (this rank maps nothing of its own): the rendezvous has a lease, and
  * describes the place of one run of bytes. short_rts: its RTS will be short. All under one lock. NULL: some of it does

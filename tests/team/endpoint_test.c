@@ -10,6 +10,7 @@
 
 #include "core/log.h"
 #include "kit.h"
+#include "progress/engine.h"
 #include "support/random.h"
 #include "support/rndv_set.h"
 #include "team/endpoint.h"
@@ -17,6 +18,12 @@
 enum { RANKS = 3, SCRATCH = 256 << 10, MOST = 100000, IN_FLIGHT = 8, ALLOCATIONS = 12 };
 
 static int rounds = 400;
+
+/* One step a rank, which is open while other threads are to look at rendezvous of its. */
+static void step_poll(void)
+{
+}
+static struct tutti_step step[RANKS];
 static uint64_t seed;
 
 /* In place of the MPI: what each rank has told the next one of, in order. */
@@ -76,9 +83,13 @@ static int send_one(struct side *s, int i, uint64_t *state)
         return 0;
     uint64_t bytes = 1 + random_next(state) % MOST, contents = random_next(state);
     char *from = s->memory[random_next(state) % ALLOCATIONS] + (size_t)i * MOST;
-    struct tutti_rndv *rndv = tutti_endpoint_rndv(s->endpoint, s->next, s->gpu);
+    const int of_call = random_next(state) % 2 == 1, open = atomic_load(&step[s->rank].open);
+    struct tutti_rndv *rndv = of_call ? tutti_endpoint_rndv_of_call(s->endpoint, s->next, s->gpu)
+                                      : tutti_endpoint_rndv(s->endpoint, s->next, s->gpu);
     if (!CHECK(rndv != NULL, "there is a rendezvous"))
         return 0;
+    CHECK(atomic_load(&step[s->rank].open) == open + !of_call, "the step of a rendezvous is%s open",
+          of_call ? "" : " not");
     fill(s->host, bytes, contents);
     CHECK(s->device->memory.copy_now(from, s->host, bytes) == TUTTI_OK, "copy");
     rndv->bytes = bytes;
@@ -127,8 +138,11 @@ static int has_left(struct side *s, int i)
         pack_some(s, f);
         return 0;
     }
+    const int open = atomic_load(&step[s->rank].open), taken = tutti_rndv_is(f->rndv, TUTTI_RNDV_ATS);
     tutti_endpoint_send_release(s->endpoint, f->rndv);
     f->rndv = NULL;
+    CHECK(taken || atomic_load(&step[s->rank].open) >= 1, "nothing is open for a rendezvous that is left (%d before)",
+          open);
     return 1;
 }
 
@@ -259,6 +273,8 @@ static int ring(struct tutti_transport *transport, void *with)
     }
     s.endpoint = tutti_endpoint_new(kit.node, s.device, SCRATCH);
     CHECK(s.endpoint != NULL, "a endpoint");
+    step[s.rank] = (struct tutti_step){.name = "test", .poll = step_poll};
+    tutti_endpoint_step(s.endpoint, &step[s.rank]);
     CHECK(s.device->gpu.current(&s.gpu) == TUTTI_OK, "the GPU");
     s.gpu = s.gpu < 0 ? 0 : s.gpu;
     CHECK(tutti_endpoint_use(s.endpoint, s.gpu) == 0 && tutti_endpoint_listens(s.endpoint), "the first GPU");
@@ -278,6 +294,7 @@ static int ring(struct tutti_transport *transport, void *with)
     tutti_endpoint_poll(s.endpoint);
     for (int i = 0; i < IN_FLIGHT; i++)
         CHECK(atomic_load(&box[s.rank][i].sequence) == 0, "nothing is left");
+    CHECK(atomic_load(&step[s.rank].open) == 0, "the step is open %d times", atomic_load(&step[s.rank].open));
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     tutti_endpoint_free(s.endpoint, 1);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");

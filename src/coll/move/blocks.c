@@ -33,7 +33,7 @@ int tutti_block_post(struct tutti_move *move, int i, int peer, struct tutti_p2p_
         send->lowest = block->lowest;
         send->allocation = block->allocation;
     }
-    struct tutti_rndv *rndv = tutti_endpoint_rndv(move->worker->endpoint, peer, send->gpu);
+    struct tutti_rndv *rndv = tutti_endpoint_rndv_of_call(move->worker->endpoint, peer, send->gpu);
     if (!rndv)
         return 0;
     send->rndv = rndv;

@@ -63,8 +63,10 @@ void tutti_endpoint_free(struct tutti_endpoint *endpoint, int alive)
             tutti_endpoint_release(endpoint, from->former[i / TUTTI_ENDPOINT_GPUS][i % TUTTI_ENDPOINT_GPUS]);
         }
     }
-    for (int i = atomic_load(&endpoint->rndvs); endpoint->step && i > 0; i--)
-        tutti_step_close_locked(endpoint->step);
+    for (int i = 0; endpoint->step && i < TUTTI_RNDVS; i++) {
+        if (endpoint->used[i / 64] >> i % 64 & 1 && !endpoint->piece[i].of_call)
+            tutti_step_close_locked(endpoint->step);
+    }
     atomic_store(&tutti_endpoint_mine(endpoint)->listens, 0);
     for (int i = 0; i < TUTTI_ENDPOINT_GPUS; i++) {
         if (endpoint->gpu[i].scratch && alive && tutti_endpoint_is_there(&endpoint->gpu[i]))

@@ -131,6 +131,7 @@ struct tutti_endpoint {
         int short_rts;         /* 1: it is counted among the `shorts` of its receiver */
         int scratch_pays;      /* 1: the messages so far have cost as much as scratch does */
         int left;              /* 1: the MPI is to have the message, see tutti_endpoint_leaves() */
+        int of_call;           /* 1: the caller of a collective looks at it: no step is open for it */
     } piece[TUTTI_RNDVS];      /* of each rendezvous */
     struct tutti_endpoint_from *from;
 };

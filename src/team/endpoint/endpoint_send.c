@@ -25,6 +25,20 @@ static void count_rndvs(struct tutti_endpoint *endpoint, int more) TUTTI_HOLDS(e
     atomic_store_explicit(&endpoint->rndvs, n + more, memory_order_relaxed);
 }
 
+/* Until the rendezvous is free each poll of the engine looks at it, unless the caller of the collective does. */
+static void rndv_polled(struct tutti_endpoint *endpoint, int number, int of_call) TUTTI_HOLDS(endpoint->lock)
+{
+    endpoint->piece[number].of_call = of_call;
+    if (!of_call && endpoint->step)
+        tutti_step_open_locked(endpoint->step);
+}
+
+static void rndv_unpolled(struct tutti_endpoint *endpoint, int number) TUTTI_HOLDS(endpoint->lock)
+{
+    if (!endpoint->piece[number].of_call && endpoint->step)
+        tutti_step_close_locked(endpoint->step);
+}
+
 void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, uint32_t state)
 {
     int i = tutti_endpoint_number_of(endpoint, rndv);
@@ -38,8 +52,7 @@ void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv 
     endpoint->used[i / 64] &= ~(UINT64_C(1) << i % 64);
     endpoint->held[i / 64] &= ~(UINT64_C(1) << i % 64);
     count_rndvs(endpoint, -1);
-    if (endpoint->step)
-        tutti_step_close_locked(endpoint->step);
+    rndv_unpolled(endpoint, i);
 }
 
 /* Hands a fresh descriptor of the allocation to the peer. 0: try again later. */
@@ -63,8 +76,8 @@ void tutti_endpoint_serve(struct tutti_endpoint *endpoint)
     }
 }
 
-/* The lock is held. Takes a free rendezvous and returns its number; -1: all are in use. */
-static int rndv_take_free(struct tutti_endpoint *endpoint) TUTTI_HOLDS(endpoint->lock)
+/* The lock is held. Takes a free rendezvous and returns its number; -1: all are in use. of_call: see rndv_polled(). */
+static int rndv_take_free(struct tutti_endpoint *endpoint, int of_call) TUTTI_HOLDS(endpoint->lock)
 {
     for (int w = 0; w < TUTTI_RNDVS / 64; w++) {
         if (~endpoint->used[w] == 0)
@@ -73,8 +86,7 @@ static int rndv_take_free(struct tutti_endpoint *endpoint) TUTTI_HOLDS(endpoint-
         endpoint->used[w] |= UINT64_C(1) << i;
         endpoint->held[w] |= UINT64_C(1) << i;
         count_rndvs(endpoint, 1);
-        if (endpoint->step)
-            tutti_step_open_locked(endpoint->step);
+        rndv_polled(endpoint, w * 64 + i, of_call);
         return w * 64 + i;
     }
     return -1;
@@ -95,8 +107,7 @@ static void rndv_give_free(struct tutti_endpoint *endpoint, int number) TUTTI_HO
     endpoint->used[number / 64] &= ~(UINT64_C(1) << number % 64);
     endpoint->held[number / 64] &= ~(UINT64_C(1) << number % 64);
     count_rndvs(endpoint, -1);
-    if (endpoint->step)
-        tutti_step_close_locked(endpoint->step);
+    rndv_unpolled(endpoint, number);
 }
 
 /* A rendezvous that was taken, for the peer, of a message on the GPU of this index. */
@@ -124,16 +135,26 @@ static struct tutti_rndv *rndv_begin(struct tutti_endpoint *endpoint, int number
     return rndv;
 }
 
-struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer, int gpu)
+static struct tutti_rndv *rndv_new(struct tutti_endpoint *endpoint, int peer, int gpu, int of_call)
 {
     const int index = gpu == TUTTI_NO_GPU ? 0 : tutti_endpoint_use(endpoint, gpu);
     if (index < 0)
         return NULL;
     tutti_fiber_take(&endpoint->lock);
-    int number = rndv_take_free(endpoint);
+    int number = rndv_take_free(endpoint, of_call);
     uint64_t sequence = ++endpoint->sequence;
     tutti_lock_give(&endpoint->lock);
     return number < 0 ? NULL : rndv_begin(endpoint, number, peer, index, sequence);
+}
+
+struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer, int gpu)
+{
+    return rndv_new(endpoint, peer, gpu, 0);
+}
+
+struct tutti_rndv *tutti_endpoint_rndv_of_call(struct tutti_endpoint *endpoint, int peer, int gpu)
+{
+    return rndv_new(endpoint, peer, gpu, 1);
 }
 
 struct tutti_rndv *tutti_endpoint_rndv_like(struct tutti_endpoint *endpoint, int peer, int gpu, uint64_t id,
@@ -143,7 +164,7 @@ struct tutti_rndv *tutti_endpoint_rndv_like(struct tutti_endpoint *endpoint, int
     if (index < 0)
         return NULL;
     tutti_fiber_take(&endpoint->lock);
-    const int number = rndv_take_free(endpoint);
+    const int number = rndv_take_free(endpoint, 0);
     int leased = 0;
     if (number >= 0) {
         const struct tutti_share *const shown = &tutti_endpoint_mine(endpoint)->rndv[number].share;
@@ -209,6 +230,8 @@ void tutti_endpoint_send_release(struct tutti_endpoint *endpoint, const struct t
     endpoint->held[i / 64] &= ~(UINT64_C(1) << i % 64);
     if (tutti_rndv_is(rndv, TUTTI_RNDV_ATS))
         tutti_endpoint_put_back(endpoint, &tutti_endpoint_mine(endpoint)->rndv[i], TUTTI_RNDV_ATS);
+    else if (endpoint->piece[i].of_call) /* its receiver has not taken the data, and the call may end */
+        rndv_polled(endpoint, i, 0);
     tutti_lock_give(&endpoint->lock);
 }
 
