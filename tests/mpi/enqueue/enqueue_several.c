@@ -6,7 +6,8 @@
  *   enqueue_several [plain]     such calls
  *   enqueue_several multiple    the same with MPI_THREAD_MULTIPLE
  *   enqueue_several order       rank 0 finds that a peer has freed memory, while its stream waits for ranks that wait
- *                               for a message of rank 0: a call that unmaps this memory now does not return */
+ *                               for a message of rank 0: a call that unmaps this memory now does not return; the same
+ *                               in a blocking call beside the only communicator with a stream */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -256,6 +257,35 @@ static void several_order(void)
         MPI_Comm_free(&queues[q].comm);
 }
 
+/* Rank 0's stream waits for calls that the others put behind a blocking reduction, in which memory is new. */
+static void several_blocking(char **in, char *out)
+{
+    enum { STEPS = 6 };
+    struct several_queue *const queue = &queues[0];
+    CHECK(MPIX_Stream_comm_create(MPI_COMM_WORLD, queue->mpix, &queue->comm) == MPI_SUCCESS, "a communicator");
+    for (int step = 0; step < STEPS && !check_failed(); step++) {
+        const int number = numbers++;
+        struct several_call beside = {.what = ALLREDUCE, .each = BYTES_MOST, .number = numbers++};
+        queue->call[0] = (struct several_call){.what = ALLREDUCE, .each = BYTES_MOST, .number = number};
+        if (step > 1 && kit_rank == 1)
+            several_renew(in);
+        several_fill(&queue->call[0], queue->in[0], queue->out[0]);
+        several_fill(&beside, *in, out);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (kit_rank == 0)
+            several_call_on(0, number);
+        CHECK(MPI_Allreduce(*in, out, beside.each * kit_size, MPI_UNSIGNED_CHAR, MPI_BXOR, MPI_COMM_WORLD) ==
+                  MPI_SUCCESS,
+              "beside");
+        if (kit_rank != 0)
+            several_call_on(0, number);
+        CHECK(tutti_stream_sync(queue->stream) == 0, "sync");
+        several_compare(&queue->call[0], queue->out[0], "enqueued");
+        several_compare(&beside, out, "blocking");
+    }
+    MPI_Comm_free(&queue->comm);
+}
+
 int main(int argc, char **argv)
 {
     const int order = argc > 1 && strcmp(argv[1], "order") == 0,
@@ -276,8 +306,10 @@ int main(int argc, char **argv)
             several_renew(&queues[q].out[c]);
         }
     }
-    if (order)
+    if (order) {
         several_order();
+        several_blocking(&in, out);
+    }
     for (int life = 0; life < LIVES && !order && !check_failed(); life++)
         several_life(STREAMS - life % 2, !multiple, in, &out);
     const unsigned long long moves = kit_counted("results of data movers", "mapped"),
