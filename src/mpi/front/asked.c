@@ -1,6 +1,6 @@
-/* Scripts of programs on GPUs ask Open MPI for its CUDA support by a parameter in the environment. An Open MPI 4 that
- * was built without it reports that, and ends in MPI_Init by a null pointer. Memory of GPUs is served by Tutti, so such
- * an MPI is told that nobody asked. Afterwards the environment is as the program knows it. */
+/* Scripts of programs on GPUs ask the MPI for its own CUDA support by parameters in the environment. One that was built
+ * without it reports that, and ends in MPI_Init by a null pointer. Tutti serves memory of GPUs, so such an MPI does not
+ * see the parameters. Afterwards the environment is as the program has it. */
 #include "mpi/front/asked.h"
 
 #include <stdlib.h>

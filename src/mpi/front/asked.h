@@ -1,4 +1,4 @@
-/* Parameters in the environment by which programs ask Open MPI for its own CUDA support. */
+/* Parameters in the environment by which programs ask the MPI for its own CUDA support. */
 #ifndef TUTTI_MPI_FRONT_ASKED_H
 #define TUTTI_MPI_FRONT_ASKED_H
 

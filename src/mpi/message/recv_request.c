@@ -12,8 +12,8 @@
 #include "mpi/request/waits.h"
 #include "progress/engine.h"
 
-/* A look asks the MPI about each open receive. One that finds no RTS is the last for REST times as long as it took: RTSs
- * may be for receives that the program posts later. */
+/* A look asks the MPI about each open receive. One that finds no RTS is the last for REST times as long as it took:
+ * RTSs may be for receives that the program posts later. */
 enum { REST = 8 };
 
 /* Where this rank waits for its sends, its peers may wait for theirs too, in calls that fetch no message. So this rank
