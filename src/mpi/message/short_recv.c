@@ -44,6 +44,8 @@ void tutti_short_recv_free(struct tutti_short_recv *short_recv)
 {
     if (short_recv && short_recv->memory != short_recv->own)
         tutti_short_recv_return(short_recv->memory);
+    if (short_recv)
+        free(short_recv->dropping);
     free(short_recv);
 }
 
@@ -64,28 +66,44 @@ struct tutti_short_recv *tutti_short_recv_new(void *buffer, MPI_Count count, MPI
     short_recv->memory = memory ? memory : short_recv->own;
     short_recv->buffer = buffer;
     short_recv->moved = 0;
+    short_recv->dropping = NULL;
     short_recv->capacity = (size_t)count * (size_t)size;
     short_recv->comm = comm;
     return short_recv;
 }
 
-/* Releases the sender of an RTS: its message is too long. */
-static void short_recv_drop(struct tutti_short_recv *short_recv, const MPI_Status *status)
+static struct tutti_recv_request *short_recv_dropping(const struct tutti_short_recv *short_recv,
+                                                      const MPI_Status *status)
+{
+    static const struct tutti_stage none;
+    struct tutti_recv_request *recv = malloc(sizeof *recv);
+    if (!recv)
+        return NULL;
+    *recv = (struct tutti_recv_request){
+        .core.elements = {.buffer = short_recv->memory, .count = TUTTI_FAR_RTS_BYTES, .whole = 1},
+        .type = tutti_handles.byte,
+        .comm = short_recv->comm,
+        .size = 1,
+        .extent = 1};
+    tutti_recv_arrived(recv, &none, status);
+    recv->core.capacity = short_recv->capacity;
+    return recv;
+}
+
+/* Releases the sender of an RTS: its message is too long. Without memory it is tried again. */
+static void short_recv_drop(struct tutti_short_recv *short_recv, const MPI_Status *status, int how)
 {
     static struct tutti_stage none;
     struct tutti_stage *stage = &none;
-    struct tutti_recv_request recv = {.core.elements = {.buffer = short_recv->memory,
-                                                        .count = TUTTI_FAR_RTS_BYTES,
-                                                        .whole = 1},
-                                      .type = tutti_handles.byte,
-                                      .comm = short_recv->comm,
-                                      .size = 1,
-                                      .extent = 1},
-                              *one = &recv;
-    tutti_recv_arrived(&recv, &none, status);
-    recv.core.capacity = short_recv->capacity;
-    if (tutti_recv_is_open(&recv))
-        tutti_recv_fetch(&one, &stage, 1, tutti_progress_polling() ? TUTTI_FETCH_NOW : TUTTI_FETCH_ALL);
+    if (!short_recv->dropping)
+        short_recv->dropping = short_recv_dropping(short_recv, status);
+    if (short_recv->dropping && tutti_recv_is_open(short_recv->dropping))
+        tutti_recv_fetch(&short_recv->dropping, &stage, 1, how);
+}
+
+void tutti_short_recv_drop(struct tutti_short_recv *short_recv, const MPI_Status *status)
+{
+    short_recv_drop(short_recv, status, TUTTI_FETCH_NOW);
 }
 
 int tutti_short_recv_move(struct tutti_short_recv *short_recv, const MPI_Status *status)
@@ -103,7 +121,7 @@ int tutti_short_recv_move(struct tutti_short_recv *short_recv, const MPI_Status 
 int tutti_short_recv_end(struct tutti_short_recv *short_recv, const MPI_Status *status, int code)
 {
     if (code == MPI_SUCCESS && !tutti_short_recv_move(short_recv, status)) {
-        short_recv_drop(short_recv, status);
+        short_recv_drop(short_recv, status, tutti_progress_polling() ? TUTTI_FETCH_NOW : TUTTI_FETCH_ALL);
         tutti_error("a message of more than %zu bytes arrived for a buffer of %zu", short_recv->capacity,
                     short_recv->capacity);
         code = tutti_fail_comm(short_recv->comm, MPI_ERR_TRUNCATE);

@@ -13,6 +13,8 @@ struct tutti_short_recv {
     size_t capacity;
     int moved;
     MPI_Comm comm;
+    struct tutti_recv_request
+        *dropping;         /* the RTS of a message that is too long, whose sender is released; NULL: none */
     unsigned char *memory; /* TUTTI_FAR_RTS_BYTES bytes: of tutti_overrun_lend(), or of `own` */
     unsigned char own[];
 };
@@ -35,6 +37,9 @@ void tutti_short_recv_free(struct tutti_short_recv *short_recv);
 /* The receive is complete, its request may still exist. 0: the message does not fit. 1: it is in the program's
  * buffer, which is written once. */
 int tutti_short_recv_move(struct tutti_short_recv *short_recv, const MPI_Status *status);
+/* The receive is complete, its request may still exist, and move() is 0. Releases the sender of an RTS as far as that
+ * needs no wait: the program's next call may need it. Local. */
+void tutti_short_recv_drop(struct tutti_short_recv *short_recv, const MPI_Status *status);
 /* The receive is complete, with this code: an MPI code. Waits until the sender of an RTS is released. */
 int tutti_short_recv_end(struct tutti_short_recv *short_recv, const MPI_Status *status, int code);
 /* Reads the handler of MPI_COMM_WORLD. */

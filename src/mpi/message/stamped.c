@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "core/clock.h"
 #include "core/log.h"
 #include "core/reserve.h"
 #include "mpi/message/made.h"
@@ -71,6 +72,63 @@ static void stamped_destroy(struct tutti_stamped *stamped)
     free(stamped);
 }
 
+/* ---- receives with buffers of their own ---- */
+
+/* A message that is too long for one of them may be an RTS, and the program may be in a call that needs the next
+ * message of the same sender: in a wait for both, for example. So every wait looks at these receives. */
+static void stamped_short_poll(void);
+static struct tutti_step short_step = {.name = "receives that are shorter than an RTS", .poll = stamped_short_poll};
+
+enum { SHORT_LOOKS = 64, SHORT_EVERY_NS = 100000 };
+
+/* A few of those in the table. */
+static int short_list(struct tutti_stamped *list[SHORT_LOOKS])
+{
+    int n = 0;
+    pthread_mutex_lock(&lock);
+    for (struct tutti_stamped *stamped = stamped_all; stamped && n < SHORT_LOOKS; stamped = stamped->hh.next) {
+        if (stamped->short_recv && !stamped->persistent)
+            list[n++] = stamped;
+    }
+    pthread_mutex_unlock(&lock);
+    return n;
+}
+
+static void stamped_short_poll(void)
+{
+    static uint64_t next;
+    struct tutti_stamped *list[SHORT_LOOKS];
+    const uint64_t now = tutti_now_ns();
+    if (now < next)
+        return;
+    TUTTI_INSIDE();
+    const int n = short_list(list); /* no other thread is in a call of the MPI: they stay */
+    for (int i = 0; i < n; i++) {
+        MPI_Status status;
+        int flag = 0;
+        if (tutti_look(list[i]->request, &flag, &status) == MPI_SUCCESS && flag &&
+            !tutti_short_recv_move(list[i]->short_recv, &status))
+            tutti_short_recv_drop(list[i]->short_recv, &status);
+    }
+    next = now + SHORT_EVERY_NS;
+}
+
+static void short_begin(struct tutti_stamped *stamped)
+{
+    stamped->short_step = stamped->short_recv && tutti_door_alone();
+    if (!stamped->short_step)
+        return;
+    tutti_progress_add(&short_step);
+    tutti_step_open(&short_step);
+}
+
+static void short_end(struct tutti_stamped *stamped)
+{
+    if (stamped->short_step)
+        tutti_step_close(&short_step);
+    stamped->short_step = 0;
+}
+
 int tutti_unexpected_stamp(MPI_Request request, struct tutti_unexpected *unexpected,
                            struct tutti_short_recv *short_recv)
 {
@@ -86,6 +144,7 @@ int tutti_unexpected_stamp(MPI_Request request, struct tutti_unexpected *unexpec
     stamped->unexpected = unexpected;
     stamped->short_recv = short_recv;
     tutti_stamped_add(stamped);
+    short_begin(stamped);
     return MPI_SUCCESS;
 }
 
@@ -110,6 +169,7 @@ struct tutti_stamped *tutti_stamped_take(MPI_Request request)
 int tutti_stamped_end(struct tutti_stamped *stamped, MPI_Status *status, int code)
 {
     struct tutti_short_recv *const short_recv = stamped->short_recv;
+    short_end(stamped);
     if (stamped->unexpected)
         code = tutti_unexpected_end(stamped->unexpected, status, code);
     stamped->unexpected = NULL;
@@ -231,6 +291,7 @@ static int stamped_MPI_Request_free(MPI_Request *request)
     struct tutti_stamped *stamped =
         likely(!any) || !request || *request == tutti_handles.no_request ? NULL : tutti_stamped_find(*request);
     if (stamped && stamped->short_recv) {
+        short_end(stamped);
         atomic_fetch_sub(&tutti_stamped_open, 1);
         if (stamped->unexpected)
             tutti_unexpected_orphan(stamped->unexpected);
@@ -307,8 +368,10 @@ void tutti_stamped_close(void)
         struct tutti_stamped *stamped = stamped_all;
         if (stamped == &anchor)
             HASH_DEL(stamped_all, stamped);
-        else
+        else {
+            short_end(stamped);
             stamped_destroy(stamped);
+        }
     }
     atomic_store(&tutti_stamped_open, 0);
     atomic_store(&persistent_stamped, 0);

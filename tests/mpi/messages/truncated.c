@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "kit.h"
 
@@ -247,6 +248,44 @@ static void pending_sends(struct kit_buffer b[])
     }
 }
 
+/* A long message for a receive of a few bytes, before another message of the same sender, which sends that when the
+ * long one is gone. waits: for both at once; otherwise the other one is received first. */
+static void behind(struct kit_buffer *b, int waits)
+{
+    enum { FEW = 10, SECONDS = 10, NEXT = 2 };
+    static int data[LONG];
+    alarm(SECONDS);
+    if (kit_rank == 0) {
+        for (int i = 0; i < LONG; i++)
+            data[i] = value(NEXT, i);
+        void *at = kit_put(b, 0, data, sizeof data);
+        MPI_Send(at, LONG, MPI_INT, 1, 1, comm);
+        MPI_Send(at, LONG, MPI_INT, 1, NEXT, comm);
+        alarm(0);
+        return;
+    }
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    int few[FEW], code;
+    void *at = kit_put(b, 0, NULL, LONG * sizeof(int));
+    MPI_Irecv(few, FEW, MPI_INT, 0, 1, comm, &requests[0]);
+    if (waits) {
+        MPI_Irecv(at, LONG, MPI_INT, 0, NEXT, comm, &requests[1]);
+        code = MPI_Waitall(2, requests, statuses);
+        CHECK(kit_class(code) == MPI_ERR_IN_STATUS, "MPI_Waitall, behind: class %d", kit_class(code));
+        code = statuses[0].MPI_ERROR;
+        if (kit_class(statuses[1].MPI_ERROR) == MPI_ERR_PENDING)
+            comes(&requests[1], "a receive behind a message that is too long");
+    } else {
+        MPI_Recv(at, LONG, MPI_INT, 0, NEXT, comm, MPI_STATUS_IGNORE);
+        code = MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    }
+    alarm(0);
+    CHECK(kit_class(code) == MPI_ERR_TRUNCATE, "a receive of %d integers, %s: class %d", FEW,
+          waits ? "MPI_Waitall" : "MPI_Wait", kit_class(code));
+    check_buffer(b, NEXT, 1, "behind a message that is too long");
+}
+
 int main(int argc, char **argv)
 {
     struct kit_buffer b[N];
@@ -268,6 +307,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < 8; i++)
         MPI_Sendrecv(b[0].base + KIT_GUARD, LONG, MPI_INT, 1 - kit_rank, 99, b[1].base + KIT_GUARD, LONG, MPI_INT,
                      1 - kit_rank, 99, comm, MPI_STATUS_IGNORE);
+    for (int round = 0; round < 4; round++)
+        behind(&b[0], round % 2);
     pending_sends(b);
     on_comm = 0;
     for (int round = 0; round < 4; round++) {
