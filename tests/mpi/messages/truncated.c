@@ -259,7 +259,7 @@ static void behind(struct kit_buffer *b, int waits)
         for (int i = 0; i < LONG; i++)
             data[i] = value(NEXT, i);
         void *at = kit_put(b, 0, data, sizeof data);
-        MPI_Send(at, LONG, MPI_INT, 1, 1, comm);
+        MPI_Ssend(at, LONG, MPI_INT, 1, 1, comm);
         MPI_Send(at, LONG, MPI_INT, 1, NEXT, comm);
         alarm(0);
         return;
