@@ -27,6 +27,11 @@ static inline int tutti_progress_busy(void)
 {
     return __builtin_expect(atomic_load_explicit(&tutti_progress_open, memory_order_relaxed) != 0, 0);
 }
+/* 1 if one thing is. */
+static inline int tutti_progress_open_alone(void)
+{
+    return atomic_load_explicit(&tutti_progress_open, memory_order_relaxed) == 1;
+}
 
 /* Local, before the step's first tutti_step_open(); again does nothing. Safe from any thread. The step stays. */
 void tutti_progress_add(struct tutti_step *step);

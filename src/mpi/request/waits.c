@@ -90,6 +90,7 @@ struct progressing_call {
     int waits_for_all;
     unsigned looks; /* at the only request, if it is claimed, plus 1; 0: it is not */
     int worked;     /* 1: the library's thread was at work on it at the last look */
+    unsigned each;  /* looks of a round */
     int claimed;    /* of all: requests before this one are not claimed, or have ended */
     MPI_Request *requests;
     MPI_Status *statuses;
@@ -100,7 +101,8 @@ struct progressing_call {
 enum {
     MANY = 256,
     REST = 4,
-    LOOKS = 16 /* at a request that the library's thread works on, in each round of a wait */
+    LOOKS = 16,      /* at a request that the library's thread works on, in each round of a wait */
+    LOOKS_ALONE = 64 /* the same where nothing else is open: each poll reads what that thread writes */
 };
 
 /* To look at many requests takes long, and only few complete meanwhile: after that the thread is the engine's for REST
@@ -149,7 +151,7 @@ static int claimed_looks_on(struct progressing_call *call)
     if (!works && call->worked)
         tutti_progress_poll();
     call->worked = works;
-    return works && ++call->looks % LOOKS != 1;
+    return works && ++call->looks % call->each != 1;
 }
 
 static int waits_is_done(void *with)
@@ -182,8 +184,9 @@ static int progressing_run(struct progressing_call *call)
     look_at_own(call); /* before those that send pack what could be fetched */
     tutti_waits_for_claimed = !claimed_ended(call);
     call->looks = call->worked = claimed_works(call);
+    call->each = tutti_progress_open_alone() ? LOOKS_ALONE : LOOKS;
     tutti_progress_wait(
-        &(const struct tutti_wait){.done = waits_is_done, .with = call, .spins = call->looks ? LOOKS : 0});
+        &(const struct tutti_wait){.done = waits_is_done, .with = call, .spins = call->looks ? call->each : 0});
     tutti_waits_for_claimed = before;
     tutti_p2p_land(); /* senders wait for what this call leaves open */
     return call->code;
