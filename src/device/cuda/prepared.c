@@ -11,7 +11,7 @@
 #include "kernels/pack_args.h"
 
 enum {
-    READY = 16, /* made with the first kernels */
+    READY = 32, /* made with the first kernels */
     SPARES = 64 /* at most */
 };
 
