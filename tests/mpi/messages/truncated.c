@@ -249,8 +249,9 @@ static void pending_sends(struct kit_buffer b[])
 }
 
 /* A long message for a receive of a few bytes, before another message of the same sender, which sends that when the
- * long one is gone. waits: for both at once; otherwise the other one is received first. */
-static void behind(struct kit_buffer *b, int waits)
+ * long one is gone. waits: for both at once; otherwise the other one is received first.
+ * on_device: the few bytes are. */
+static void behind(struct kit_buffer b[], int waits, int on_device)
 {
     enum { FEW = 10, SECONDS = 10, NEXT = 2 };
     static int data[LONG];
@@ -258,7 +259,7 @@ static void behind(struct kit_buffer *b, int waits)
     if (kit_rank == 0) {
         for (int i = 0; i < LONG; i++)
             data[i] = value(NEXT, i);
-        void *at = kit_put(b, 0, data, sizeof data);
+        void *at = kit_put(&b[0], 0, data, sizeof data);
         MPI_Ssend(at, LONG, MPI_INT, 1, 1, comm);
         MPI_Send(at, LONG, MPI_INT, 1, NEXT, comm);
         alarm(0);
@@ -267,8 +268,8 @@ static void behind(struct kit_buffer *b, int waits)
     MPI_Request requests[2];
     MPI_Status statuses[2];
     int few[FEW], code;
-    void *at = kit_put(b, 0, NULL, LONG * sizeof(int));
-    MPI_Irecv(few, FEW, MPI_INT, 0, 1, comm, &requests[0]);
+    void *at = kit_put(&b[0], 0, NULL, LONG * sizeof(int));
+    MPI_Irecv(on_device ? kit_put(&b[1], 0, NULL, sizeof few) : few, FEW, MPI_INT, 0, 1, comm, &requests[0]);
     if (waits) {
         MPI_Irecv(at, LONG, MPI_INT, 0, NEXT, comm, &requests[1]);
         code = MPI_Waitall(2, requests, statuses);
@@ -283,7 +284,7 @@ static void behind(struct kit_buffer *b, int waits)
     alarm(0);
     CHECK(kit_class(code) == MPI_ERR_TRUNCATE, "a receive of %d integers, %s: class %d", FEW,
           waits ? "MPI_Waitall" : "MPI_Wait", kit_class(code));
-    check_buffer(b, NEXT, 1, "behind a message that is too long");
+    check_buffer(&b[0], NEXT, 1, "behind a message that is too long");
 }
 
 int main(int argc, char **argv)
@@ -308,7 +309,7 @@ int main(int argc, char **argv)
         MPI_Sendrecv(b[0].base + KIT_GUARD, LONG, MPI_INT, 1 - kit_rank, 99, b[1].base + KIT_GUARD, LONG, MPI_INT,
                      1 - kit_rank, 99, comm, MPI_STATUS_IGNORE);
     for (int round = 0; round < 4; round++)
-        behind(&b[0], round % 2);
+        behind(b, round % 2, round / 2);
     pending_sends(b);
     on_comm = 0;
     for (int round = 0; round < 4; round++) {
