@@ -111,6 +111,18 @@ static int direct_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
     return 1;
 }
 
+/* 1 if this rank itself was busy for so long that it cannot know whether its receiver is at work, as behind long
+ * copies into its own memory: the receiver's time starts again, once. */
+static int direct_spares(const struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, uint64_t grace,
+                         uint64_t now)
+{
+    if (send->spared || worker->away <= grace)
+        return 0;
+    send->spared = 1;
+    send->since = now;
+    return 1;
+}
+
 /* The offer was not fetched in time. */
 static void direct_poll(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_p2p_batch *batch,
                         uint64_t now)
@@ -121,7 +133,7 @@ static void direct_poll(struct tutti_p2p_worker *worker, struct tutti_p2p_send *
     const int late = waited > grace && !at_work &&
                      (waited > grace + GRACE_TURNS_NS ||
                       !tutti_endpoint_takes_turns(worker->endpoint, (int)send->rndv->to, send->gpu));
-    if (tutti_send_asked(send) != TUTTI_MUST_NOT || late)
+    if (tutti_send_asked(send) != TUTTI_MUST_NOT || (late && !direct_spares(worker, send, grace, now)))
         tutti_packed_urge(worker, send, batch, waited);
 }
 

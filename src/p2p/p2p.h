@@ -33,6 +33,7 @@ struct tutti_p2p_worker {
     uint64_t watched;                  /* when the receivers' processes were last looked at */
     int watches;                       /* 1: they are, by this poll */
     uint64_t looked;                   /* when all sends were last looked at */
+    uint64_t polled, away;             /* when sends were last polled; how long before that they were not */
     int looks_at_all;                  /* 1: this poll does; 0: only until it finds TUTTI_SENDS_LOOKS that are open */
     _Atomic uint64_t awaited;          /* bits of ranks whose first memory of a GPU a long message has waited for */
 };
@@ -91,6 +92,7 @@ struct tutti_p2p_send {
     char *scratch;               /* of its pieces; NULL: none */
     uint64_t packed;             /* pieces that are packed */
     unsigned looks;              /* at an offer to this rank itself that it has not fetched yet */
+    int spared;                  /* 1: the receiver's time has started again since this rank polled late */
     struct tutti_carried *parts; /* that the transport has */
     unsigned part_count;
     uint64_t carried, carried_at;      /* bytes given to it so far; when the last part was given, or sent */

@@ -83,6 +83,8 @@ void tutti_p2p_poll(struct tutti_p2p_worker *worker)
     const uint64_t now = tutti_now_ns();
     worker->watches = now - worker->watched >= WATCH_NS;
     worker->watched = worker->watches ? now : worker->watched;
+    worker->away = now - worker->polled;
+    worker->polled = now;
     worker->looks_at_all = now - worker->looked >= ALL_NS;
     worker->looked = worker->looks_at_all ? now : worker->looked;
     int open = 0;

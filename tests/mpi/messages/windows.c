@@ -52,6 +52,27 @@ static void window(struct kit_buffer *from, int round, int bytes)
     CHECK(memcmp(kit_get(&in, NULL), data, all) == 0, "a window of %d messages of %d bytes is wrong", WINDOW, bytes);
 }
 
+/* Both ranks send a window, and wait for all sends before they wait for a receive. */
+static void both_ways(int round, int bytes)
+{
+    static unsigned char data[(size_t)WINDOW * MOST];
+    static MPI_Request receives[WINDOW];
+    const int other = 1 - kit_rank;
+    const size_t all = (size_t)WINDOW * (size_t)bytes;
+    char *to = kit_put(&in, 0, NULL, all);
+    for (int i = 0; i < WINDOW; i++)
+        MPI_Irecv(to + (size_t)i * (size_t)bytes, bytes, MPI_BYTE, other, TAG, MPI_COMM_WORLD, &receives[i]);
+    fill(data, kit_rank, round, bytes);
+    char *from = kit_put(&out, 0, data, all);
+    for (int i = 0; i < WINDOW; i++)
+        MPI_Isend(from + (size_t)i * (size_t)bytes, bytes, MPI_BYTE, other, TAG, MPI_COMM_WORLD, &requests[i]);
+    MPI_Waitall(WINDOW, requests, statuses);
+    MPI_Waitall(WINDOW, receives, statuses);
+    fill(data, other, round, bytes);
+    CHECK(memcmp(kit_get(&in, NULL), data, all) == 0, "windows of %d messages of %d bytes at once are wrong", WINDOW,
+          bytes);
+}
+
 /* Long messages, of a length that no half is a multiple of, until copy engines have carried a half of one: the sender
  * packs a message whose receiver is late. */
 static void long_ones(void)
@@ -156,6 +177,7 @@ int main(int argc, char **argv)
         longer_and_longer();
     for (int l = 0; l < (int)(sizeof lengths / sizeof lengths[0]) && kit_rank < 2; l++) {
         window(&plain, 50 + l, lengths[l]);
+        both_ways(70 + l, lengths[l]);
         window(&out, 60 + l, lengths[l]);
     }
     kit_close(&out);
