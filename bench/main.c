@@ -179,6 +179,7 @@ static void read_transfer(void)
     transfer.nonblocking = (int)value_of("nonblocking");
     transfer.steps = (int)value_of("steps");
     transfer.fresh = (int)value_of("fresh");
+    transfer.host = (unsigned)value_of("host_memory");
     transfer.tests = (int)value_of("tests");
 }
 

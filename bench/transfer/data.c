@@ -21,20 +21,23 @@ void transfer_data(uint64_t seed, int rank, size_t first, size_t n, char *out)
 
 struct transfer_buffers transfer_buffers_of(const struct transfer_memory *m, int way)
 {
+    char *const *const mixed = m->mixed;
     switch (way) {
     case TRANSFER_WAY_HAND:
-        return (struct transfer_buffers){m->host[0], m->host[1], m->device[0], m->device[1]};
+        return (struct transfer_buffers){mixed[0] ? mixed[0] : m->host[0], mixed[1] ? mixed[1] : m->host[1],
+                                         mixed[0] ? NULL : m->device[0], mixed[1] ? NULL : m->device[1]};
     case TRANSFER_WAY_PLAIN:
         return (struct transfer_buffers){m->ordinary[0], m->ordinary[1], NULL, NULL};
     case TRANSFER_WAY_NCCL_SYM:
     case TRANSFER_WAY_NCCL_CE:
         return (struct transfer_buffers){m->symmetric[0], m->symmetric[1], NULL, NULL};
     default:
-        return (struct transfer_buffers){m->device[0], m->device[1], NULL, NULL};
+        return (struct transfer_buffers){mixed[0] ? mixed[0] : m->device[0], mixed[1] ? mixed[1] : m->device[1], NULL,
+                                         NULL};
     }
 }
 
-/* The memory that is read and written in the end: of HAND the device's. */
+/* The memory that is read and written in the end: of HAND the program's. */
 static char *transfer_side(const struct transfer_memory *m, int way, int side)
 {
     const struct transfer_buffers b = transfer_buffers_of(m, way);

@@ -237,11 +237,15 @@ static int transfer_latency_enqueue(const struct transfer *t, const struct trans
 
 MOVER_ORDERED(bcast, Bcast, Ibcast, t->rank == 0 ? b->in : b->out, BLOCK, 0)
 MOVER_ORDERED(gather, Gather, Igather, b->in, BLOCK, b->out, BLOCK, 0)
+MOVER_ORDERED(gatherv, Gatherv, Igatherv, b->in, BLOCK, b->out, BLOCKS, 0)
 MOVER_ORDERED(scatter, Scatter, Iscatter, b->in, BLOCK, b->out, BLOCK, 0)
+MOVER_ORDERED(scatterv, Scatterv, Iscatterv, b->in, BLOCKS, b->out, BLOCK, 0)
 MOVER_ORDERED(allgather, Allgather, Iallgather, b->in, BLOCK, b->out, BLOCK)
+MOVER_ORDERED(allgatherv, Allgatherv, Iallgatherv, b->in, BLOCK, b->out, BLOCKS)
 MOVER_ORDERED(alltoall, Alltoall, Ialltoall, b->in, BLOCK, b->out, BLOCK)
 MOVER_ORDERED(alltoallv, Alltoallv, Ialltoallv, b->in, BLOCKS, b->out, BLOCKS)
 MOVER(neighbor_allgather, Neighbor_allgather, Ineighbor_allgather, b->in, BLOCK, b->out, BLOCK)
+MOVER(neighbor_allgatherv, Neighbor_allgatherv, Ineighbor_allgatherv, b->in, BLOCK, b->out, BLOCKS)
 MOVER(neighbor_alltoall, Neighbor_alltoall, Ineighbor_alltoall, b->in, BLOCK, b->out, BLOCK)
 MOVER(neighbor_alltoallv, Neighbor_alltoallv, Ineighbor_alltoallv, b->in, BLOCKS, b->out, BLOCKS)
 
@@ -255,19 +259,23 @@ MOVER(neighbor_alltoallv, Neighbor_alltoallv, Ineighbor_alltoallv, b->in, BLOCKS
     .in = transfer_##in_, .out = transfer_##out_, .from = transfer_##from_, .run = transfer_##run_, \
     .start = transfer_i##run_, .nccl = transfer_nccl_##nccl_
 #define IN_ORDER(run_) .enqueue = transfer_##run_##_enqueue
-#define ROW_LATENCY            MESSAGE(of_pair, of_pair, latency, latency), IN_ORDER(latency), .pair = 1
-#define ROW_BW                 MESSAGE(window_out, window_in, window, window), .pair = 1
-#define ROW_BIBW               MESSAGE(window_both, window_both, two_windows, window), .pair = 1
-#define ROW_MBW_MR             MESSAGE(window_out, window_in, window, window)
-#define ROW_BCAST              MOVED(at_root, elsewhere, from_root, bcast, bcast), IN_ORDER(bcast)
-#define ROW_GATHER             MOVED(one, all_at_root, from_each, gather, gather), IN_ORDER(gather), .engines = 1
-#define ROW_SCATTER            MOVED(all_at_root, one, of_root, scatter, scatter), IN_ORDER(scatter), .engines = 1
-#define ROW_ALLGATHER          MOVED(one, all, from_each, allgather, allgather), IN_ORDER(allgather), .engines = 1
-#define ROW_ALLTOALL           MOVED(all, all, crossed, alltoall, alltoall), IN_ORDER(alltoall), .engines = 1
-#define ROW_ALLTOALLV          MOVED(all, all, crossed, alltoallv, alltoallv), IN_ORDER(alltoallv)
-#define ROW_NEIGHBOR_ALLGATHER MOVED(one, neighbours, from_neighbours, neighbor_allgather, ring_of_one), .ring = 1
-#define ROW_NEIGHBOR_ALLTOALL  MOVED(neighbours, neighbours, from_ring, neighbor_alltoall, ring), .ring = 1
-#define ROW_NEIGHBOR_ALLTOALLV MOVED(neighbours, neighbours, from_ring, neighbor_alltoallv, ring), .ring = 1
+#define ROW_LATENCY             MESSAGE(of_pair, of_pair, latency, latency), IN_ORDER(latency), .pair = 1
+#define ROW_BW                  MESSAGE(window_out, window_in, window, window), .pair = 1
+#define ROW_BIBW                MESSAGE(window_both, window_both, two_windows, window), .pair = 1
+#define ROW_MBW_MR              MESSAGE(window_out, window_in, window, window)
+#define ROW_BCAST               MOVED(at_root, elsewhere, from_root, bcast, bcast), IN_ORDER(bcast)
+#define ROW_GATHER              MOVED(one, all_at_root, from_each, gather, gather), IN_ORDER(gather), .engines = 1
+#define ROW_GATHERV             MOVED(one, all_at_root, from_each, gatherv, gather), IN_ORDER(gatherv)
+#define ROW_SCATTER             MOVED(all_at_root, one, of_root, scatter, scatter), IN_ORDER(scatter), .engines = 1
+#define ROW_SCATTERV            MOVED(all_at_root, one, of_root, scatterv, scatter), IN_ORDER(scatterv)
+#define ROW_ALLGATHER           MOVED(one, all, from_each, allgather, allgather), IN_ORDER(allgather), .engines = 1
+#define ROW_ALLGATHERV          MOVED(one, all, from_each, allgatherv, allgather), IN_ORDER(allgatherv)
+#define ROW_ALLTOALL            MOVED(all, all, crossed, alltoall, alltoall), IN_ORDER(alltoall), .engines = 1
+#define ROW_ALLTOALLV           MOVED(all, all, crossed, alltoallv, alltoallv), IN_ORDER(alltoallv)
+#define ROW_NEIGHBOR_ALLGATHER  MOVED(one, neighbours, from_neighbours, neighbor_allgather, ring_of_one), .ring = 1
+#define ROW_NEIGHBOR_ALLGATHERV MOVED(one, neighbours, from_neighbours, neighbor_allgatherv, ring_of_one), .ring = 1
+#define ROW_NEIGHBOR_ALLTOALL   MOVED(neighbours, neighbours, from_ring, neighbor_alltoall, ring), .ring = 1
+#define ROW_NEIGHBOR_ALLTOALLV  MOVED(neighbours, neighbours, from_ring, neighbor_alltoallv, ring), .ring = 1
 /* clang-format on */
 const struct transfer_row transfer_rows[TRANSFERS] = {
 #define TRANSFER(id, name_, call_, group_, figure_, text)                                                              \

@@ -43,7 +43,7 @@ static void transfer_by_hand(const struct transfer_run *run, int way, int back)
     const struct transfer *t = &run->t;
     const struct transfer_buffers b = transfer_buffers_of(&run->memory, way);
     const size_t bytes = (size_t)(back ? t->row->out(t) : t->row->in(t)) * t->bytes;
-    if (!b.device_in || t->row->copies || bytes == 0)
+    if (!(back ? b.device_out : b.device_in) || t->row->copies || bytes == 0)
         return;
     bench_must(back ? tutti_copy(b.device_out, b.out, bytes) : tutti_copy(b.in, b.device_in, bytes), "copying");
 }
@@ -195,6 +195,7 @@ static void transfer_say_how(struct transfer_run *run)
     bench_outcome_begin();
     transfer_once(run, TRANSFER_WAY_TUTTI, -1);
     bench_outcome_end(counted, text, sizeof text, &accelerated);
+    transfer_share_how(&run->t, text, sizeof text);
     bench_say(run->t.plan, "how %s", text);
 }
 

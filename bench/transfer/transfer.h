@@ -13,10 +13,12 @@ struct transfer_plan {
     int nonblocking; /* 1: overlap */
     int tests;       /* MPI_Test calls inside the computation */
     int steps;       /* 1: messages: the time between steps of the library's */
+    unsigned host;   /* movers: bit of each enum transfer_host: buffers in host memory */
     int fresh;       /* messages: calls of new memory that are timed first; 0: none */
 };
 
-/* Memory that several ways share. `device` is NULL but for HAND, whose in and out are pinned host memory. */
+/* Memory that several ways share. `device` is NULL but for HAND, whose in and out are pinned host memory, where the
+ * program's buffer is in device memory. */
 struct transfer_buffers {
     char *in, *out;
     char *device_in, *device_out;
@@ -89,7 +91,8 @@ void transfer_data(uint64_t seed, int rank, size_t first, size_t n, char *out);
 struct transfer_memory {
     size_t bytes[2], pinned[2]; /* room for sending, for receiving */
     char *device[2], *host[2], *ordinary[2], *symmetric[2];
-    char *scratch; /* of TRANSFER_CHECK_FULL bytes */
+    char *mixed[2]; /* the program's buffer in host memory; NULL: it is device[] */
+    char *scratch;  /* of TRANSFER_CHECK_FULL bytes */
     int is_pinned;
     uint64_t held[TRANSFER_WAYS];
     size_t held_bytes[TRANSFER_WAYS];

@@ -78,16 +78,53 @@ static void transfer_open_memory(const struct transfer *t, struct transfer_memor
     }
 }
 
-static int transfer_pin(struct transfer_memory *m)
+/* NULL: it cannot be had. */
+static char *transfer_pinned(size_t bytes)
 {
     const struct tutti_device *device = tutti_device();
+    void *memory = NULL;
+    if (!device || !device->memory.alloc_pinned || device->memory.alloc_pinned(bytes, &memory) != 0)
+        return NULL;
+    return memory;
+}
+
+static int transfer_pin(struct transfer_memory *m)
+{
     for (int side = 0; side < 2; side++) {
-        void *memory = NULL;
-        if (!device || !device->memory.alloc_pinned || device->memory.alloc_pinned(m->pinned[side], &memory) != 0)
+        if (!(m->host[side] = transfer_pinned(m->pinned[side])))
             return 0;
-        m->host[side] = memory;
     }
     return 1;
+}
+
+/* 1 if the rank sends from host memory; side 1: receives into it. */
+static int transfer_on_host(const struct transfer *t, int side)
+{
+    const unsigned of_side = side ? TRANSFER_HOST_RECV : TRANSFER_HOST_SEND;
+    const unsigned of_rank = t->rank == 0 ? TRANSFER_HOST_ROOT : TRANSFER_HOST_OTHERS;
+    return (t->what->host >> of_side | t->what->host >> of_rank) & 1;
+}
+
+static void transfer_open_mixed(const struct transfer *t, struct transfer_memory *m)
+{
+    const int pinned = t->what->host >> TRANSFER_HOST_PINNED & 1;
+    for (int side = 0; side < 2; side++) {
+        if (!transfer_on_host(t, side))
+            continue;
+        m->mixed[side] = pinned ? transfer_pinned(m->bytes[side]) : bench_ordinary(m->bytes[side]);
+        if (!m->mixed[side])
+            bench_fail("no pinned memory");
+    }
+}
+
+static void transfer_close_mixed(const struct transfer *t, struct transfer_memory *m)
+{
+    for (int side = 0; side < 2; side++) {
+        if (m->mixed[side] && t->what->host >> TRANSFER_HOST_PINNED & 1)
+            tutti_device()->memory.free_pinned(m->mixed[side]);
+        else
+            free(m->mixed[side]);
+    }
 }
 
 static void transfer_open_hand(const struct transfer *t, struct transfer_memory *m)
@@ -106,7 +143,8 @@ static void transfer_open_nccl(const struct transfer *t, struct transfer_memory 
     const int graph = plan->order == BENCH_GRAPH, can_ce = t->row->engines;
     char why[256] = "", version[96];
     if (!(transfer_wants(t, TRANSFER_WAY_NCCL) || transfer_wants(t, TRANSFER_WAY_NCCL_GRAPH) ||
-          transfer_wants(t, TRANSFER_WAY_NCCL_SYM) || transfer_wants(t, TRANSFER_WAY_NCCL_CE)))
+          transfer_wants(t, TRANSFER_WAY_NCCL_SYM) || transfer_wants(t, TRANSFER_WAY_NCCL_CE)) ||
+        t->what->host)
         return;
     bench_must(tutti_copy(m->scratch, m->device[0], 1), "making the context that NCCL joins");
     if (!bench_nccl_open(plan, why, sizeof why)) {
@@ -153,6 +191,7 @@ void transfer_open(struct transfer *t, struct transfer_memory *m, int used[TRANS
     char why[256];
     transfer_open_ranks(t);
     transfer_open_memory(t, m);
+    transfer_open_mixed(t, m);
     if ((transfer_in_stream(t) || bench_on_cuda()) && !bench_gpu_open(why, sizeof why))
         bench_fail("%s", why);
     if (transfer_in_stream(t)) {
@@ -166,7 +205,8 @@ void transfer_open(struct transfer *t, struct transfer_memory *m, int used[TRANS
         used[TRANSFER_WAY_HAND] = transfer_wants(t, TRANSFER_WAY_HAND);
         used[TRANSFER_WAY_STAGED] = transfer_wants(t, TRANSFER_WAY_STAGED);
         used[TRANSFER_WAY_PLAIN] = transfer_wants(t, TRANSFER_WAY_PLAIN) && bench_on_host();
-        used[TRANSFER_WAY_NATIVE] = transfer_wants(t, TRANSFER_WAY_NATIVE) && bench_mpi_takes_device();
+        used[TRANSFER_WAY_NATIVE] =
+            transfer_wants(t, TRANSFER_WAY_NATIVE) && !t->what->host && bench_mpi_takes_device();
     }
     if (used[TRANSFER_WAY_HAND])
         transfer_open_hand(t, m);
@@ -192,6 +232,7 @@ void transfer_close(struct transfer *t, struct transfer_memory *m)
             free(m->host[side]);
         free(m->ordinary[side]);
     }
+    transfer_close_mixed(t, m);
     free(m->scratch);
     if (t->row->ring)
         MPI_Comm_free(&t->comm);
@@ -210,4 +251,13 @@ void transfer_size(struct transfer *t, const struct transfer_memory *m, size_t b
         t->counts[r] = t->count;
         t->displs[r] = r * t->count;
     }
+}
+
+void transfer_share_how(const struct transfer *t, char *text, size_t size)
+{
+    int mine = strcmp(text, "-") == 0 ? t->n : t->rank, first = 0;
+    if (!t->what->host)
+        return;
+    bench_mpi.Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    bench_mpi.Bcast(text, (int)size, MPI_CHAR, first < t->n ? first : 0, MPI_COMM_WORLD);
 }

@@ -11,6 +11,10 @@ void transfer_close(struct transfer *t, struct transfer_memory *memory);
 /* The next size. */
 void transfer_size(struct transfer *t, const struct transfer_memory *memory, size_t bytes);
 
+/* Collective. text: how the library counts the call: what rank 0 counts, or, if it counts nothing since its buffers are
+ * in host memory, what the first rank counts that counts something. */
+void transfer_share_how(const struct transfer *t, char *text, size_t size);
+
 /* fresh.c: the first calls of new memory, by these of the ways. Collective; 1 if all data were right. */
 enum { TRANSFER_FRESH_WAYS = TRANSFER_WAY_STAGED + 1 };
 struct transfer_fresh {

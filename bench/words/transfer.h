@@ -16,6 +16,14 @@ enum transfer_way {
     TRANSFER_WAYS
 };
 
+/* Which buffers lie in host memory: bit ID of --host-memory. PINNED: in pinned memory. */
+enum transfer_host {
+#define TRANSFER_HOST(id, name) TRANSFER_HOST_##id,
+#include "bench/words/transfer_hosts.def"
+#undef TRANSFER_HOST
+    TRANSFER_HOSTS
+};
+
 enum { TRANSFER_FRESH_MOST = 200 }; /* first calls that are timed by themselves */
 
 enum transfer_group { TRANSFER_MESSAGES, TRANSFER_MOVERS };

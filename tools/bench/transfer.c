@@ -6,7 +6,7 @@
 #include "bench/words/transfer.h"
 #include "tools/bench/sheet.h"
 
-enum { KEY_WINDOW = BENCH_KEY_OWN, KEY_NONBLOCKING, KEY_TESTS, KEY_ORDER, KEY_WAYS, KEY_STEPS, KEY_FRESH };
+enum { KEY_WINDOW = BENCH_KEY_OWN, KEY_NONBLOCKING, KEY_TESTS, KEY_ORDER, KEY_WAYS, KEY_STEPS, KEY_FRESH, KEY_HOST };
 enum { TRANSFER_MOST_WINDOW = 1024 };
 
 static const struct transfer_kind {
@@ -23,7 +23,14 @@ static struct {
     struct bench_options bench;
     int id; /* enum transfer_id */
     int window, nonblocking, tests, steps, fresh;
+    unsigned host; /* bit of each enum transfer_host */
 } options;
+
+static const char *const hosts[TRANSFER_HOSTS] = {
+#define TRANSFER_HOST(id, name) name,
+#include "bench/words/transfer_hosts.def"
+#undef TRANSFER_HOST
+};
 
 static const char *const ways[TRANSFER_WAYS] = {
 #define TRANSFER_WAY(id, name, text) name,
@@ -78,6 +85,10 @@ static const struct argp_option movers_own[] = {
     {"nonblocking", KEY_NONBLOCKING, NULL, 0,
      "The nonblocking call: its time, the same with a computation that takes as long, and the overlap", 2},
     {"tests", KEY_TESTS, "N", 0, "MPI_Test calls inside that computation (0)", 2},
+    {"host-memory", KEY_HOST, "LIST", 0,
+     "Buffers in host memory, with commas: send, recv (of all ranks), root (both of rank 0), others (both of all "
+     "others); pinned: in pinned memory",
+     2},
     ORDER_OPTION,
     WAYS_OPTION,
     {.name = NULL},
@@ -113,6 +124,9 @@ static int transfer_take(int key, char *argument)
         break;
     case KEY_FRESH:
         options.fresh = (int)tool_number("--fresh", argument, 1, TRANSFER_FRESH_MOST);
+        break;
+    case KEY_HOST:
+        options.host = bench_some_of("--host-memory", argument, hosts, TRANSFER_HOSTS);
         break;
     case KEY_WAYS:
         options.bench.ways = transfer_read_ways(argument);
@@ -156,8 +170,7 @@ static const char movers_doc[] =
     "it; Wait MPI_Wait behind it; Overlap is "
     "100 - 100 * (Overall - Compute) / Pure, at least 0, in percent, of averages.\n\n" WAYS_DOC
     "; nccl_ce is NCCL by copy engines, where NCCL has them for the call (2.28). With --order stream or graph a round "
-    "is "
-    "many calls between two marks in the stream, and nccl_graph and nccl_sym are NCCL in a graph, the latter with "
+    "is many calls between two marks in the stream, and nccl_graph and nccl_sym are NCCL in a graph, the latter with "
     "buffers in registered symmetric memory." CHECK_DOC;
 
 /* ---- columns ---- */
@@ -186,35 +199,17 @@ static double transfer_average_of(const struct bench_line *line, int way, int pa
     return line->time[way][part].average;
 }
 
-static double transfer_pure(const struct bench_sheet *sheet, const struct bench_line *line, int way)
-{
-    (void)sheet;
-    return transfer_average_of(line, way, TRANSFER_PURE);
-}
-
-static double transfer_overall(const struct bench_sheet *sheet, const struct bench_line *line, int way)
-{
-    (void)sheet;
-    return transfer_average_of(line, way, TRANSFER_OVERALL);
-}
-
-static double transfer_compute(const struct bench_sheet *sheet, const struct bench_line *line, int way)
-{
-    (void)sheet;
-    return transfer_average_of(line, way, TRANSFER_COMPUTE);
-}
-
-static double transfer_started(const struct bench_sheet *sheet, const struct bench_line *line, int way)
-{
-    (void)sheet;
-    return transfer_average_of(line, way, TRANSFER_START);
-}
-
-static double transfer_waited(const struct bench_sheet *sheet, const struct bench_line *line, int way)
-{
-    (void)sheet;
-    return transfer_average_of(line, way, TRANSFER_WAIT);
-}
+#define TRANSFER_SHOWN(name, of, part)                                                                                 \
+    static double transfer_##name(const struct bench_sheet *sheet, const struct bench_line *line, int way)             \
+    {                                                                                                                  \
+        (void)sheet;                                                                                                   \
+        return transfer_##of(line, way, TRANSFER_##part);                                                              \
+    }
+TRANSFER_SHOWN(pure, average_of, PURE)
+TRANSFER_SHOWN(overall, average_of, OVERALL)
+TRANSFER_SHOWN(compute, average_of, COMPUTE)
+TRANSFER_SHOWN(started, average_of, START)
+TRANSFER_SHOWN(waited, average_of, WAIT)
 
 static double transfer_overlap(const struct bench_sheet *sheet, const struct bench_line *line, int way)
 {
@@ -230,28 +225,14 @@ static double transfer_median_of(const struct bench_line *line, int way, int par
     return line->time[way][part].median;
 }
 
-static double transfer_started_median(const struct bench_sheet *sheet, const struct bench_line *line, int way)
-{
-    (void)sheet;
-    return transfer_median_of(line, way, TRANSFER_START);
-}
-
-static double transfer_waited_median(const struct bench_sheet *sheet, const struct bench_line *line, int way)
-{
-    (void)sheet;
-    return transfer_median_of(line, way, TRANSFER_WAIT);
-}
+TRANSFER_SHOWN(started_median, median_of, START)
+TRANSFER_SHOWN(waited_median, median_of, WAIT)
+TRANSFER_SHOWN(pure_median, median_of, PURE)
 
 static double transfer_waited_most(const struct bench_sheet *sheet, const struct bench_line *line, int way)
 {
     (void)sheet;
     return line->time[way][TRANSFER_WAIT].most;
-}
-
-static double transfer_pure_median(const struct bench_sheet *sheet, const struct bench_line *line, int way)
-{
-    (void)sheet;
-    return transfer_median_of(line, way, TRANSFER_PURE);
 }
 
 static double transfer_overlap_median(const struct bench_sheet *sheet, const struct bench_line *line, int way)
@@ -301,6 +282,10 @@ static char *transfer_title(void)
 
 static void transfer_about(const struct bench_sheet *sheet)
 {
+    for (int i = 0; i < TRANSFER_HOSTS; i++) {
+        if (options.host >> i & 1)
+            printf("# in host memory: %s\n", hosts[i]);
+    }
     if (sheet->fact[0][0])
         printf("# NCCL %s\n", sheet->fact[0]);
     if (sheet->fact[1][0])
@@ -313,9 +298,9 @@ static void transfer_about(const struct bench_sheet *sheet)
 
 static const char *transfer_option(int i, double *value)
 {
-    static const char *const keys[] = {"window", "nonblocking", "tests"};
-    const double values[] = {options.window, options.nonblocking, options.tests};
-    if (i >= 3)
+    static const char *const keys[] = {"window", "nonblocking", "tests", "host_memory"};
+    const double values[] = {options.window, options.nonblocking, options.tests, options.host};
+    if (i >= 4)
         return NULL;
     *value = values[i];
     return keys[i];
@@ -378,6 +363,8 @@ static void transfer_check(void)
         tool_refuse("--order: MPI_%s has no form in stream order", kind->call);
     if (b->order != BENCH_HOST && options.nonblocking)
         tool_refuse("--nonblocking: calls in stream order do not wait: leave out --order");
+    if (b->order != BENCH_HOST && options.host)
+        tool_refuse("--host-memory: calls in stream order take device memory: leave out --order");
     if (options.tests && !options.nonblocking)
         tool_refuse("--tests: a blocking call is not tested: --nonblocking is missing");
     if (options.steps && b->order != BENCH_HOST)
@@ -407,6 +394,7 @@ static void transfer_tell(struct tool_words *words)
     bench_word_add(words, "tests", options.tests);
     bench_word_add(words, "steps", options.steps);
     bench_word_add(words, "fresh", options.fresh);
+    bench_word_add(words, "host_memory", (long long)options.host);
 }
 
 #define OWN_MESSAGES_TIME  latency_own

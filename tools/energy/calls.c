@@ -61,8 +61,8 @@ static const struct argp_option own_options[] = {
 };
 enum { OWN = sizeof own_options / sizeof own_options[0], OPTIONS = 64 };
 /* Options of the benchmarks that have no meaning for joules. */
-static const char *const without[] = {"ways",   "order",       "phases", "ops",   "types", "in-place",
-                                      "window", "nonblocking", "tests",  "steps", "fresh", "figures"};
+static const char *const without[] = {"ways",        "order", "phases", "ops",   "types",       "in-place", "window",
+                                      "nonblocking", "tests", "steps",  "fresh", "host-memory", "figures"};
 
 static const char energy_doc[] = "Measures joules of a call, in many ways beside each other.\v"
                                  "Each way makes its calls back to back over windows, in turns, and energy counters "
