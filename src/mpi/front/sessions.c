@@ -14,6 +14,7 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "mpi/comm/comms.h"
+#include "mpi/front/asked.h"
 #include "mpi/front/front.h"
 #include "mpi/front/job.h"
 #include "mpi/message/short_recv.h"
@@ -253,7 +254,9 @@ int tutti_door_MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Se
                                            : tutti_next.MPI_Info_dup(info, &more)) == MPI_SUCCESS)
             tutti_next.MPI_Info_set(more, "thread_level", "MPI_THREAD_MULTIPLE");
     }
+    tutti_asked_hide();
     const int code = tutti_next.MPI_Session_init(more != tutti_handles.no_info ? more : info, errhandler, session);
+    tutti_asked_show();
     if (code == MPI_SUCCESS && !tutti_inside) {
         TUTTI_INSIDE();
         pthread_mutex_lock(&lock);

@@ -67,6 +67,7 @@ foreach(parameter opal mpi)
   tutti_mpi_test(mpi-aware-asked-${parameter} PROGRAM mpi-aware RANKS 2 ARGS tutti:device 0
                  ENV OMPI_MCA_${parameter}_cuda_support=true MPIS openmpi openmpi5)
 endforeach()
+tutti_mpi_test(mpi-sessions-asked PROGRAM mpi-sessions RANKS 2 ARGS one ENV OMPI_MCA_opal_cuda_support=true MPIS openmpi5)
 tutti_mpi_test(mpi-aware-not PROGRAM mpi-aware RANKS 2 ARGS none 0 ENV TUTTI_DEVICE=none)
 program(refused EVERYWHERE)
 tutti_mpi_test(mpi-refused PROGRAM mpi-refused RANKS 2 ENV ${stats} EVERYWHERE)
