@@ -39,7 +39,7 @@ done
 said=$("$tutti" bench allreduce -n 1 --mpi "$mpi" -m 8 -i 6 -x 1 --ways nccl 2>&1)
 holds "$said" '^fake nccl: host of the machine, net any$' "one node"
 # Data movers, each by NCCL's own call or by a group, and by its copy engines where it has them; results are checked.
-for mover in bcast gather scatter allgather alltoall alltoallv neighbor_allgather neighbor_alltoall neighbor_alltoallv; do
+for mover in bcast gather gatherv scatter scatterv allgather allgatherv alltoall alltoallv neighbor_allgather neighbor_allgatherv neighbor_alltoall neighbor_alltoallv; do
     ways='nccl +x' values=4
     case $mover in *gather | scatter | alltoall) ways='nccl +x +nccl_ce +x' values=6 ;; esac
     [[ $mover = neighbor_* ]] && ways='nccl +x' values=4

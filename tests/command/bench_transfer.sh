@@ -64,7 +64,7 @@ measured neighbor_alltoall "$times" 4 -n 3
 measured allgather "$overlap" 11 --nonblocking --tests 2
 holds "$said" '^# Tutti .* MPI_Iallgather overlap: 2 ranks' "allgather, nonblocking: head"
 # In stream order, where the library has the calls.
-movers="latency bcast gather scatter allgather alltoall alltoallv"
+movers="latency bcast gather gatherv scatter scatterv allgather allgatherv alltoall alltoallv"
 [ -z "$short" ] || movers="latency allgather"
 for name in $movers; do
     said=$("$tutti" bench $name --mpi "$mpi" -m 8,20k -i 20 -x 1 --order stream --seed 9 2>&1)
@@ -83,11 +83,21 @@ if [ -z "$short" ]; then
         measured $name "$times" 4 -n 3
     done
     measured neighbor_alltoall "$times" 4 -n 2
-    for name in neighbor_allgather neighbor_alltoallv; do
+    for name in neighbor_allgather neighbor_allgatherv neighbor_alltoallv; do
         measured $name "$times" 4 -n 3
     done
-    for name in bcast alltoallv neighbor_allgather neighbor_alltoall neighbor_alltoallv; do
+    for name in bcast alltoallv neighbor_allgather neighbor_allgatherv neighbor_alltoall neighbor_alltoallv; do
         measured $name "$overlap" 11 --nonblocking
+    done
+    # Buffers in host memory.
+    for memory in send recv,pinned root others,pinned; do
+        said=$("$tutti" bench scatterv --mpi "$mpi" -n 3 -m 8,20k -i 10 -x 2 --host-memory $memory --ways hand,staged 2>&1)
+        holds "$said" "^# in host memory: ${memory%,*}\$" "host memory: head"
+        for size in 8 20480; do
+            holds "$said" "^$size( +$number){4} +[0-9]+  mpi: [a-z ]+( +$number){4}  (hand|staged) +$number\$" \
+                "scatterv, host memory of $memory, $size bytes"
+        done
+        lacks "$said" 'wrong' "scatterv, host memory of $memory"
     done
     # Larger than what is compared in full, a rank alone, windows by hand in parts, no other way.
     expect 0 "6291456 " "$tutti" bench bcast --mpi "$mpi" -m 6m,6m -i 2 -x 0
@@ -101,6 +111,8 @@ expect 2 "tutti bench mbw_mr has pairs of ranks" "$tutti" bench mbw_mr -n 3
 expect 2 "--nonblocking is missing" "$tutti" bench bcast --tests 3
 expect 2 "has no form in stream order" "$tutti" bench neighbor_allgather --order stream
 expect 2 "leave out --order" "$tutti" bench bcast --order stream --nonblocking
+expect 2 "calls in stream order take device memory" "$tutti" bench bcast --order stream --host-memory root
+expect 2 "did you mean root?" "$tutti" bench bcast --host-memory rot
 expect 2 "--order graph needs CUDA" "$tutti" bench allgather --order graph
 expect 2 "more than a displacement of int takes" "$tutti" bench alltoall -n 4 -m 1g,1g
 expect 2 "there is no option --window" "$tutti" bench bcast --window 3

@@ -54,7 +54,7 @@ expect 125 "no range of bytes '8k-'" env TUTTI_RULES="allreduce: 8k-@oneshot" "$
 expect 2 "no collective 'alreduce'" env TUTTI_RULES="alreduce: *@oneshot" "$tutti" bench allreduce
 
 expect 2 "did you mean allreduce?" "$tutti" bench alreduce
-expect 2 "there are allreduce, reduce, reduce_scatter, reduce_scatter_block, scan, exscan, latency, bw, bibw, mbw_mr, bcast, gather, scatter, allgather, alltoall, alltoallv, neighbor_allgather, neighbor_alltoall, neighbor_alltoallv, file_write, file_read, put, get, accumulate, pack, halo, pingpong, shmem, never-slower, partitioned, overhead, host" "$tutti" bench xylophone
+expect 2 "there are allreduce, reduce, reduce_scatter, reduce_scatter_block, scan, exscan, latency, bw, bibw, mbw_mr, bcast, gather, gatherv, scatter, scatterv, allgather, allgatherv, alltoall, alltoallv, neighbor_allgather, neighbor_allgatherv, neighbor_alltoall, neighbor_alltoallv, file_write, file_read, put, get, accumulate, pack, halo, pingpong, shmem, never-slower, partitioned, overhead, host" "$tutti" bench xylophone
 expect 2 "did you mean reduce_scatter?" "$tutti" bench reduce-scatter
 expect 2 "--order graph needs CUDA" "$tutti" bench allreduce --order graph
 expect 2 "--order gaph is not known: did you mean graph?" "$tutti" bench allreduce --order gaph

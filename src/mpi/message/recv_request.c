@@ -1,4 +1,6 @@
 /* A receive that may get an RTS in place of the message, into the program's memory or into a stage. */
+#include <stdatomic.h>
+
 #include "core/clock.h"
 #include "core/lock.h"
 #include "core/trace.h"
@@ -55,10 +57,12 @@ static void receives_count(int more) TUTTI_HOLDS(lock)
         tutti_step_close_locked(&receives);
 }
 
+static atomic_int listens_soon; /* 1: this rank passes memory of a GPU for the first time */
+
 /* Counts the receive among the open steps. Peers send no rendezvous to a rank that has passed no memory of a GPU. */
 static void receive_begin(struct tutti_receive *receive)
 {
-    if (receive->open || !tutti_endpoint || !tutti_endpoint_listens(tutti_endpoint))
+    if (receive->open || !tutti_endpoint || (!atomic_load(&listens_soon) && !tutti_endpoint_listens(tutti_endpoint)))
         return;
     tutti_progress_add(&receives);
     tutti_lock_take_alone(&lock, tutti_door_alone());
@@ -261,6 +265,19 @@ static const struct tutti_request_kind receive_kind = {.name = "receive that may
                                                        .settle = receive_settle,
                                                        .keep = recv_request_keep,
                                                        .close = receive_close};
+
+static void receive_listen(struct tutti_request *entry, void *with)
+{
+    (void)with;
+    if (entry->kind == &receive_kind && (!entry->persistent || entry->active))
+        receive_begin(tutti_receive_of(entry));
+}
+
+void tutti_receives_listen(void)
+{
+    atomic_store(&listens_soon, 1);
+    tutti_requests_each(receive_listen, NULL, NULL);
+}
 
 struct tutti_request *tutti_receive_entry(MPI_Comm comm, const char *call, const struct tutti_stage *stage,
                                           struct tutti_recv_request *recv, int persistent)

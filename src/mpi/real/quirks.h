@@ -3,8 +3,8 @@
  * difference was seen. Knows no mpi.h, so that a test may choose rows too.
  *
  * Done under every MPI, because of one, and asked of no field:
- * - Parameters that ask for CUDA support are hidden while the MPI is initialized: Open MPI 4.1 without CUDA crashes, 5.0
- *   ends the program (asked.h).
+ * - Parameters that ask for CUDA support are hidden while the MPI is initialized: Open MPI 4.1 without CUDA
+ * crashes, 5.0 ends the program (asked.h).
  * - A receive from MPI_PROC_NULL is never made by MPI_Irecv in place of MPI_Recv: MPICH 4.0 gives it no status.
  * - A receive is completed before it is freed: MPICH 4.0 forgets a posted receive (self.h).
  * - A request of Tutti's own completes while its step is open: a thread of MPICH 4.0 that waits does not see what
