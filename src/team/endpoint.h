@@ -31,8 +31,9 @@ void tutti_endpoint_free(struct tutti_endpoint *endpoint, int alive);
 void tutti_endpoint_step(struct tutti_endpoint *endpoint, struct tutti_step *step);
 /* Frees the rendezvous that have been taken, serves peers. A few loads if there is nothing to do. */
 void tutti_endpoint_poll(struct tutti_endpoint *endpoint);
-/* Before there are rendezvous: what is to be called before this rank takes any. */
-void tutti_endpoint_before_use(struct tutti_endpoint *endpoint, void (*before)(void));
+/* Before there are rendezvous. `before` is called before this rank takes any, `after` once peers may send some. Either
+ * may be called again, by a thread that meets a GPU at the same time. */
+void tutti_endpoint_on_use(struct tutti_endpoint *endpoint, void (*before)(void), void (*after)(void));
 /* The program passes memory of this GPU: from now on this rank takes rendezvous. Returns the index of the GPU; negative
  * if the rank has passed memory of too many GPUs. Cheap for a known GPU. */
 int tutti_endpoint_use(struct tutti_endpoint *endpoint, int gpu);

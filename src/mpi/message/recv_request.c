@@ -1,6 +1,4 @@
 /* A receive that may get an RTS in place of the message, into the program's memory or into a stage. */
-#include <stdatomic.h>
-
 #include "core/clock.h"
 #include "core/lock.h"
 #include "core/trace.h"
@@ -8,6 +6,7 @@
 #include "mpi/message/recv_request_own.h"
 #include "mpi/message/requests.h"
 #include "mpi/message/rndv_send.h"
+#include "mpi/message/short_recv.h"
 #include "mpi/real/quiet.h"
 #include "mpi/request/batch.h"
 #include "mpi/request/request.h"
@@ -17,6 +16,12 @@
 /* A look asks the MPI about each open receive. One that finds no RTS is the last for REST times as long as it took:
  * RTSs may be for receives that the program posts later. */
 enum { REST = 8 };
+
+static void receives_look(void)
+{
+    tutti_requests_look();
+    tutti_stamped_look();
+}
 
 /* Where this rank waits for its sends, its peers may wait for theirs too, in calls that fetch no message. So this rank
  * fetches their messages then, before they are packed. With several threads it does not: other calls would wait at the
@@ -28,7 +33,7 @@ static void receives_poll_exchange(void)
     const uint32_t seen = tutti_endpoint_rtss(tutti_endpoint);
     if (now < next)
         return;
-    tutti_requests_look();
+    receives_look();
     if (tutti_endpoint_rtss(tutti_endpoint) == seen) {
         const uint64_t then = tutti_now_ns();
         next = then + REST * (then - now);
@@ -41,7 +46,7 @@ static void receives_poll(void)
     if (!tutti_endpoint)
         return;
     if (tutti_endpoint_urged(tutti_endpoint))
-        tutti_requests_look();
+        receives_look();
     else if (tutti_waits_for_claimed && !tutti_door.multiple && tutti_sends_are_open() &&
              tutti_endpoint_expects(tutti_endpoint))
         receives_poll_exchange();
@@ -57,27 +62,34 @@ static void receives_count(int more) TUTTI_HOLDS(lock)
         tutti_step_close_locked(&receives);
 }
 
-static atomic_int listens_soon; /* 1: this rank passes memory of a GPU for the first time */
-
-/* Counts the receive among the open steps. Peers send no rendezvous to a rank that has passed no memory of a GPU. */
-static void receive_begin(struct tutti_receive *receive)
+void tutti_receives_open(void)
 {
-    if (receive->open || !tutti_endpoint || (!atomic_load(&listens_soon) && !tutti_endpoint_listens(tutti_endpoint)))
-        return;
     tutti_progress_add(&receives);
     tutti_lock_take_alone(&lock, tutti_door_alone());
     receives_count(1);
     tutti_lock_give(&lock);
+}
+
+void tutti_receives_close(void)
+{
+    tutti_lock_take_alone(&lock, tutti_door_alone());
+    receives_count(0);
+    tutti_lock_give(&lock);
+}
+
+/* Counts the receive among the open steps. Peers send no rendezvous to a rank that has passed no memory of a GPU. */
+static void receive_begin(struct tutti_receive *receive)
+{
+    if (receive->open || !tutti_endpoint || !tutti_endpoint_listens(tutti_endpoint))
+        return;
+    tutti_receives_open();
     receive->open = 1;
 }
 
 static void receive_end(struct tutti_receive *receive)
 {
-    if (receive->open) {
-        tutti_lock_take_alone(&lock, tutti_door_alone());
-        receives_count(0);
-        tutti_lock_give(&lock);
-    }
+    if (receive->open)
+        tutti_receives_close();
     receive->open = 0;
 }
 
@@ -275,7 +287,6 @@ static void receive_listen(struct tutti_request *entry, void *with)
 
 void tutti_receives_listen(void)
 {
-    atomic_store(&listens_soon, 1);
     tutti_requests_each(receive_listen, NULL, NULL);
 }
 

@@ -27,9 +27,11 @@ int tutti_staged_in(struct tutti_stage *stage, MPI_Comm comm);
 struct tutti_request *tutti_receive_entry(MPI_Comm comm, const char *call, const struct tutti_stage *stage,
                                           struct tutti_recv_request *recv, int persistent);
 void tutti_receive_begun(struct tutti_request *entry);
-/* Before this rank passes memory of a GPU for the first time: receives that are open already may get RTSs from then on,
- * in any wait of this rank. */
+/* This rank takes rendezvous from now on: receives that are open already may get RTSs in any wait of this rank. */
 void tutti_receives_listen(void);
+/* One more receive may get an RTS, so that every wait looks at the receives when a peer asks for that; one less. */
+void tutti_receives_open(void);
+void tutti_receives_close(void);
 
 /* recv_again.c: the entry of a receive like one that has ended, into device memory, and what the MPI receives into.
  * NULL: no kept receive is like it, and tutti_receive_entry() makes an entry. end: the MPI's call has returned this

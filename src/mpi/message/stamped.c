@@ -6,10 +6,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "core/clock.h"
 #include "core/log.h"
 #include "core/reserve.h"
 #include "mpi/message/made.h"
+#include "mpi/message/requests.h"
 #include "mpi/message/unexpected_own.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/lent.h"
@@ -75,58 +75,34 @@ static void stamped_destroy(struct tutti_stamped *stamped)
 /* ---- receives with buffers of their own ---- */
 
 /* A message that is too long for one of them may be an RTS, and the program may be in a call that needs the next
- * message of the same sender: in a wait for both, for example. So every wait looks at these receives. */
-static void stamped_short_poll(void);
-static struct tutti_step short_step = {.name = "receives that are shorter than an RTS", .poll = stamped_short_poll};
-
-enum { SHORT_LOOKS = 64, SHORT_EVERY_NS = 100000 };
-
-/* A few of those in the table. */
-static int short_list(struct tutti_stamped *list[SHORT_LOOKS])
-{
-    int n = 0;
-    pthread_mutex_lock(&lock);
-    for (struct tutti_stamped *stamped = stamped_all; stamped && n < SHORT_LOOKS; stamped = stamped->hh.next) {
-        if (stamped->short_recv && !stamped->persistent)
-            list[n++] = stamped;
-    }
-    pthread_mutex_unlock(&lock);
-    return n;
-}
-
-static void stamped_short_poll(void)
-{
-    static uint64_t next;
-    struct tutti_stamped *list[SHORT_LOOKS];
-    const uint64_t now = tutti_now_ns();
-    if (now < next)
-        return;
-    TUTTI_INSIDE();
-    const int n = short_list(list); /* no other thread is in a call of the MPI: they stay */
-    for (int i = 0; i < n; i++) {
-        MPI_Status status;
-        int flag = 0;
-        if (tutti_look(list[i]->request, &flag, &status) == MPI_SUCCESS && flag &&
-            !tutti_short_recv_move(list[i]->short_recv, &status))
-            tutti_short_recv_drop(list[i]->short_recv, &status);
-    }
-    next = now + SHORT_EVERY_NS;
-}
-
+ * message of the same sender: in a wait for both, for example. So they count among the receives that waits look at. */
 static void short_begin(struct tutti_stamped *stamped)
 {
-    stamped->short_step = stamped->short_recv && tutti_door_alone();
-    if (!stamped->short_step)
-        return;
-    tutti_progress_add(&short_step);
-    tutti_step_open(&short_step);
+    stamped->short_open = stamped->short_recv && tutti_door_alone();
+    if (stamped->short_open)
+        tutti_receives_open();
 }
 
 static void short_end(struct tutti_stamped *stamped)
 {
-    if (stamped->short_step)
-        tutti_step_close(&short_step);
-    stamped->short_step = 0;
+    if (stamped->short_open)
+        tutti_receives_close();
+    stamped->short_open = 0;
+}
+
+/* No other thread is in a call of the MPI where such a receive is open: the table stays as it is. */
+void tutti_stamped_look(void)
+{
+    if (tutti_stamped_none() || !tutti_door_alone())
+        return;
+    TUTTI_INSIDE();
+    for (struct tutti_stamped *stamped = stamped_all; stamped; stamped = stamped->hh.next) {
+        MPI_Status status;
+        int flag = 0;
+        if (stamped->short_open && tutti_look(stamped->request, &flag, &status) == MPI_SUCCESS && flag &&
+            !tutti_short_recv_move(stamped->short_recv, &status))
+            tutti_short_recv_drop(stamped->short_recv, &status);
+    }
 }
 
 int tutti_unexpected_stamp(MPI_Request request, struct tutti_unexpected *unexpected,

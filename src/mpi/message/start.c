@@ -144,17 +144,11 @@ void tutti_receives_end(void)
     tutti_persistent_stamp();
 }
 
-static void receives_before_use(void)
-{
-    tutti_receives_end();
-    tutti_receives_listen();
-}
-
 void tutti_receives_begin(void)
 {
     tutti_unwatched_begin(tutti_endpoint && !tutti_far_on && !tutti_door.multiple, watch_receive);
     if (tutti_endpoint)
-        tutti_endpoint_before_use(tutti_endpoint, receives_before_use);
+        tutti_endpoint_on_use(tutti_endpoint, tutti_receives_end, tutti_receives_listen);
 }
 
 /* A persistent send that the MPI need not make. The MPI has made one, so the arguments are right. */

@@ -48,7 +48,7 @@ struct tutti_stamped {
     MPI_Request request;                 /* the program's */
     struct tutti_unexpected *unexpected; /* the unexpected message that sets its status; NULL: the status is right */
     struct tutti_short_recv *short_recv; /* the message is moved from its memory; NULL: it was received in place */
-    int short_step;                      /* 1: waits look at short_recv meanwhile */
+    int short_open;                      /* 1: short_recv counts among the receives that waits look at */
     int taken;                           /* not in the table */
     int persistent;
     MPI_Request instead; /* for a persistent one, its replacement; null: nothing */

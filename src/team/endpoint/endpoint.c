@@ -218,9 +218,10 @@ static int add_gpu(struct tutti_endpoint *endpoint, int gpu) TUTTI_HOLDS(endpoin
     return index;
 }
 
-void tutti_endpoint_before_use(struct tutti_endpoint *endpoint, void (*before)(void))
+void tutti_endpoint_on_use(struct tutti_endpoint *endpoint, void (*before)(void), void (*after)(void))
 {
     endpoint->before = before;
+    endpoint->after = after;
 }
 
 int tutti_endpoint_use(struct tutti_endpoint *endpoint, int gpu)
@@ -228,11 +229,14 @@ int tutti_endpoint_use(struct tutti_endpoint *endpoint, int gpu)
     int index = tutti_endpoint_index(endpoint, gpu);
     if (index >= 0)
         return index;
-    if (endpoint->before && !tutti_endpoint_listens(endpoint))
+    const int first = !tutti_endpoint_listens(endpoint);
+    if (first && endpoint->before)
         endpoint->before();
     tutti_fiber_take(&endpoint->lock);
     index = add_gpu(endpoint, gpu);
     tutti_lock_give(&endpoint->lock);
+    if (first && endpoint->after)
+        endpoint->after();
     return index;
 }
 

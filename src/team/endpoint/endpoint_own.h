@@ -106,6 +106,7 @@ struct tutti_endpoint {
     struct tutti_endpoint_gpu gpu[TUTTI_ENDPOINT_GPUS];
     _Atomic int gpus;
     void (*before)(void);    /* called before this rank takes rendezvous; NULL: nothing */
+    void (*after)(void);     /* called once it takes them; NULL: nothing */
     _Atomic int blind;       /* 1: a receive of this rank may be open that knows no short RTSs */
     int connecting;          /* 1: all ranks make a communicator with a stream, so that memory may be mapped */
     int connected;           /* 1: there has been one: what messages of its ranks need is mapped */

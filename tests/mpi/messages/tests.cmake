@@ -96,6 +96,9 @@ tutti_mpi_test(mpi-overrun PROGRAM mpi-overrun RANKS 2 ENV ${stats} ${left_to_mp
 # Receives that are older than the program's first device memory.
 program(early EVERYWHERE)
 tutti_mpi_test(mpi-early PROGRAM mpi-early RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 40)
+foreach(case sendrecv replace)
+  tutti_mpi_test(mpi-early-${case} PROGRAM mpi-early RANKS 2 ARGS ${case} ENV TUTTI_ENDPOINT_MB=1 EVERYWHERE TIMEOUT 30)
+endforeach()
 # What windows of messages allocate.
 program(windows EVERYWHERE)
 tutti_mpi_test(mpi-windows PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 40)

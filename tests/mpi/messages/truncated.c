@@ -253,8 +253,8 @@ static void pending_sends(struct kit_buffer b[])
  * on_device: the few bytes are. */
 static void behind(struct kit_buffer b[], int waits, int on_device)
 {
-    enum { FEW = 10, SECONDS = 10, NEXT = 2 };
-    static int data[LONG];
+    enum { FEW = 10, SECONDS = 10, NEXT = 2, LAST = 3, MANY = 80 };
+    static int data[LONG], few[LONG];
     alarm(SECONDS);
     if (kit_rank == 0) {
         for (int i = 0; i < LONG; i++)
@@ -263,11 +263,15 @@ static void behind(struct kit_buffer b[], int waits, int on_device)
         MPI_Ssend(at, LONG, MPI_INT, 1, 1, comm);
         MPI_Send(at, LONG, MPI_INT, 1, NEXT, comm);
         alarm(0);
+        for (int i = 0; i < MANY; i++)
+            MPI_Send(&i, 1, MPI_INT, 1, LAST, comm);
         return;
     }
-    MPI_Request requests[2];
-    MPI_Status statuses[2];
-    int few[FEW], code;
+    MPI_Request requests[2], older[MANY];
+    MPI_Status statuses[MANY];
+    int code, last[MANY];
+    for (int i = 0; i < MANY; i++)
+        MPI_Irecv(&last[i], 1, MPI_INT, 0, LAST, comm, &older[i]);
     void *at = kit_put(&b[0], 0, NULL, LONG * sizeof(int));
     MPI_Irecv(on_device ? kit_put(&b[1], 0, NULL, sizeof few) : few, FEW, MPI_INT, 0, 1, comm, &requests[0]);
     if (waits) {
@@ -285,6 +289,10 @@ static void behind(struct kit_buffer b[], int waits, int on_device)
     CHECK(kit_class(code) == MPI_ERR_TRUNCATE, "a receive of %d integers, %s: class %d", FEW,
           waits ? "MPI_Waitall" : "MPI_Wait", kit_class(code));
     check_buffer(&b[0], NEXT, 1, "behind a message that is too long");
+    code = MPI_Waitall(MANY, older, statuses);
+    CHECK(code == MPI_SUCCESS, "the older receives: class %d", kit_class(code));
+    for (int i = 0; i < MANY; i++)
+        CHECK(last[i] == i, "older receive %d has got %d", i, last[i]);
 }
 
 int main(int argc, char **argv)
