@@ -51,6 +51,10 @@ struct tutti_copying {
     size_t bytes;
 };
 
+/* A launch is kept ready (launch.keep) when it occurs for this time: making it ready takes as long as one launch saves,
+ * and the first ones of a GPU as long as ten (device/cuda/prepared.c). */
+enum { TUTTI_LAUNCH_SEEN = 8 };
+
 struct tutti_stream; /* ordered work on one GPU */
 /* Some devices have a default stream that waits for other streams, and they for it. */
 enum tutti_stream_order {

@@ -16,7 +16,7 @@
 #include "support/check.h"
 #include "support/random.h"
 
-enum { DIFFERENT = 40, ROUNDS = 40000, MOST_LIVE = 17, SEEN = TUTTI_KEPT_SEEN };
+enum { DIFFERENT = 40, ROUNDS = 40000, MOST_LIVE = 17, SEEN = TUTTI_LAUNCH_SEEN };
 
 struct tutti_prepared {
     unsigned char args[TUTTI_PACK_FEW_BYTES];

@@ -4,10 +4,6 @@
 
 #include "team/team.h"
 
-/* A launch is kept when it occurs for this time: making it ready takes as long as one launch saves, and the first ones
- * as long as ten (device/cuda/prepared.c). */
-enum { TUTTI_LAUNCH_SEEN = 8 };
-
 /* Local. Launches into the team's stream: the kept launch if it is the same, otherwise a fresh one. Arguments are
  * compared by their bytes, so their padding must be equal. */
 int tutti_launch_cached(struct tutti_team *team, const struct tutti_launch *launch);

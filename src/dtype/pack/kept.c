@@ -113,7 +113,7 @@ int tutti_kept_packs_launch(struct tutti_kept_packs **all, const struct tutti_de
         kept->stale = it->prepared;
         it->prepared = NULL;
     }
-    if (it->calls >= TUTTI_KEPT_SEEN)
+    if (it->calls >= TUTTI_LAUNCH_SEEN)
         kept->next = it;
     return device->launch.pack(stream, launch);
 }

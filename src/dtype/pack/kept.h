@@ -7,10 +7,6 @@
 #include "device/device.h"
 #include "kernels/pack_args.h"
 
-/* A launch is kept when it came so often: making it ready takes as long as one launch saves, and the first ones of a
- * GPU as long as ten (device/cuda/prepared.c). */
-enum { TUTTI_KEPT_SEEN = 8 };
-
 struct tutti_kept_packs;
 
 /* Launches; if possible, as a launch that is kept ready. *all: the channel's, NULL at first. Only a launch of up to

@@ -8,10 +8,7 @@
 #include "progress/engine.h"
 #include "team/deferred_free.h"
 
-enum {
-    LOOKS = 1024,
-    SEEN_ENOUGH = 8 /* as in dtype/pack/kept.c */
-};
+enum { LOOKS = 1024 };
 
 int tutti_mapped_words_can(void)
 {
@@ -72,7 +69,7 @@ static void kept_drop(struct tutti_mapped_kept *kept)
 static void kept_meet(struct tutti_mapped_kept *kept, const struct tutti_launch *launch)
 {
     if (is_kept(kept, launch)) {
-        kept->calls += kept->calls < SEEN_ENOUGH;
+        kept->calls += kept->calls < TUTTI_LAUNCH_SEEN;
         return;
     }
     if (kept->calls > 1) {
@@ -89,8 +86,8 @@ static void kept_meet(struct tutti_mapped_kept *kept, const struct tutti_launch 
 static void kept_fill(struct tutti_mapped *mapped, const struct tutti_launch *launch)
 {
     struct tutti_mapped_kept *kept = &mapped->kept;
-    if (kept->prepared || kept->calls < SEEN_ENOUGH || !is_kept(kept, launch) || !tutti_door.device->launch.keep ||
-        !tutti_deferred_free_may_load(tutti_door.node))
+    if (kept->prepared || kept->calls < TUTTI_LAUNCH_SEEN || !is_kept(kept, launch) ||
+        !tutti_door.device->launch.keep || !tutti_deferred_free_may_load(tutti_door.node))
         return;
     kept->launch.update = &kept->args;
     if (tutti_door.device->launch.keep(mapped->stream, &kept->launch, &kept->prepared) != TUTTI_OK)
