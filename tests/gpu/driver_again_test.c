@@ -16,15 +16,6 @@
 
 static const struct tutti_device *const device = &tutti_device_cuda;
 static struct fake_control *fake;
-static void *library;
-
-static int load(void **state)
-{
-    (void)state;
-    char why[256] = "";
-    fake = fake_of(library);
-    return device->open(why, sizeof why);
-}
 
 static const struct tutti_launch kept_what = {
     .kernel = TUTTI_KERNEL_LL, .type = TUTTI_TYPE_I32, .op = TUTTI_OP_SUM, .blocks = 2, .threads = 64};
@@ -86,10 +77,32 @@ static void test_kept_again(void **state)
     fake->current(-1);
 }
 
+/* What was made for launches and never launched is freed with its context. */
+static void test_closed(void **state)
+{
+    (void)state;
+    char why[256] = "";
+    struct tutti_stream *stream;
+    device->close();
+    fake->reset(0);
+    assert_int_equal(device->open(why, sizeof why), TUTTI_OK);
+    fake->current(0);
+    const int before = fake->live();
+    assert_int_equal(device->stream.create(0, &stream), TUTTI_OK);
+    assert_int_equal(device->launch.prepare(0, UINT32_C(1) << TUTTI_KERNEL_LL, kept_what.type, kept_what.op), TUTTI_OK);
+    device->launch.drop(keep_and_launch(stream, TUTTI_KERNEL_LL, 3));
+    assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
+    assert_true(fake->live() > before);
+    device->close();
+    assert_int_equal(fake->live(), before);
+    assert_int_equal(device->open(why, sizeof why), TUTTI_OK);
+    fake->current(-1);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kept_again)};
-    if (argc != 2 || !(library = dlopen(argv[1], RTLD_NOW)))
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kept_again), cmocka_unit_test(test_closed)};
+    if (argc != 2 || !(fake = fake_open(dlopen(argv[1], RTLD_NOW))))
         return 2;
-    return cmocka_run_group_tests(tests, load, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

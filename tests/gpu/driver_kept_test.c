@@ -19,15 +19,6 @@
 
 static const struct tutti_device *const device = &tutti_device_cuda;
 static struct fake_control *fake;
-static void *library;
-
-static int load(void **state)
-{
-    (void)state;
-    char why[256] = "";
-    fake = fake_of(library);
-    return device->open(why, sizeof why);
-}
 
 /* A launch that is kept ready: the same kernel and arguments, until its context goes. */
 static void test_kept(void **state)
@@ -414,7 +405,7 @@ int main(int argc, char **argv)
                                        cmocka_unit_test(test_copy_ordinary),
                                        cmocka_unit_test(test_copies_in),
                                        cmocka_unit_test(test_copies_in_turns)};
-    if (argc != 2 || !(library = dlopen(argv[1], RTLD_NOW)))
+    if (argc != 2 || !(fake = fake_open(dlopen(argv[1], RTLD_NOW))))
         return 2;
-    return cmocka_run_group_tests(tests, load, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,9 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
+#include "core/status.h"
+#include "device/device.h"
+
 enum fake_kind { FAKE_MALLOC, FAKE_VMM, FAKE_VMM_PRIVATE, FAKE_POOL, FAKE_POOL_PRIVATE, FAKE_MANAGED, FAKE_PINNED };
 
 struct fake_control {
@@ -56,6 +59,13 @@ static inline struct fake_control *fake_of(void *library)
     struct fake_control *(*get)(void);
     *(void **)&get = dlsym(library, "fake_control");
     return get();
+}
+
+/* Opens the CUDA device over it. NULL: it was not loaded, or the device cannot be opened. */
+static inline struct fake_control *fake_open(void *library)
+{
+    char why[256] = "";
+    return library && tutti_device_cuda.open(why, sizeof why) == TUTTI_OK ? fake_of(library) : NULL;
 }
 
 #endif
