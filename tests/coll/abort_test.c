@@ -24,7 +24,7 @@ enum {
     RANKS = 3,
     SMALL = 40,        /* elements of the sum before */
     LARGE = 700000,    /* of a call that is left: many rounds in a channel of 1 MiB */
-    ALONE_US = 20000,  /* how long a rank waits before it is told to leave */
+    ALONE_US = 20000,  /* how long a rank waits before the test makes it leave */
     YIELDS_MOST = 100, /* of the core until it has left: each takes 50 ms beside threads that compute */
     BOUND_MS = 30000   /* then it has left; a sanitizer on a loaded machine is slow */
 };

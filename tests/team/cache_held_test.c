@@ -224,7 +224,7 @@ static void import_fails(void **state)
     finish(cache);
 }
 
-/* While a stream waits for the host nothing is unmapped, though nobody holds the cache. */
+/* While a stream waits for the host nothing is unmapped, though no call holds the cache. */
 static void steps_of_the_host(void **state)
 {
     (void)state;

@@ -196,7 +196,7 @@ static void check_sum(const char *what, struct kit_buffer *out, int n, int fine)
     int wrong = 0;
     for (int j = 0; j < n; j++)
         wrong += got[j] != value_of(0, 1, j) + value_of(1, 1, j);
-    CHECK(!fine || wrong == 0, "n %ld: %s is said to be done, %d elements are wrong", failing, what, wrong);
+    CHECK(!fine || wrong == 0, "n %ld: %s returns MPI_SUCCESS, %d elements are wrong", failing, what, wrong);
 }
 
 static void reductions(MPI_Comm comm)
@@ -273,7 +273,8 @@ static void alone(void)
         count(0);
         check_class("a call of one rank", error);
         const int *got = (const void *)kit_get(&out, NULL), touched = memcmp(got, values, sizeof values) == 0;
-        CHECK(error != MPI_SUCCESS || touched, "n %ld: call %d of one rank is said to be done: wrong data", failing, i);
+        CHECK(error != MPI_SUCCESS || touched, "n %ld: call %d of one rank returns MPI_SUCCESS: wrong data", failing,
+              i);
         CHECK(begun || !touched, "n %ld: call %d of one rank has failed, and its data have moved", failing, i);
     }
     kit_close(&in);
