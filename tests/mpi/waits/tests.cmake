@@ -1,0 +1,17 @@
+# Work that needs a rank's progress while that rank waits in another call.
+tutti_mpi_program(mpi-waits LIBRARIES tutti-core MPIS ${TUTTI_MPIS}
+                  SOURCES waits/waits.c waits/waits_messages.c waits/waits_collectives.c waits/waits_traffic.c)
+tutti_mpi_builders("${TUTTI_MPIS}" waits_builders)
+foreach(mpi IN LISTS waits_builders)
+  target_link_libraries(mpi-waits.${mpi} PRIVATE mpi-kit.${mpi})
+endforeach()
+tutti_mpi_test(mpi-waits PROGRAM mpi-waits RANKS 2 MANY 60 ENV TUTTI_ENDPOINT_MB=1 EVERYWHERE TIMEOUT 60)
+tutti_mpi_test(mpi-waits-direct PROGRAM mpi-waits RANKS 2 MANY 60 ENV TUTTI_RULES=message:*@direct TIMEOUT 60)
+tutti_mpi_test(mpi-waits-mapping PROGRAM mpi-waits RANKS 2 MANY 40 ENV TUTTI_HOST_MAPPING_US=3000 TIMEOUT 60)
+tutti_mpi_test(mpi-waits-nodes PROGRAM mpi-waits RANKS 2 MANY 60 TIMEOUT 60
+               ENV TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined)
+tutti_mpi_test(mpi-waits-threads PROGRAM mpi-waits RANKS 2 MANY 40 ENV TUTTI_TEST_THREADS=1 TUTTI_ENDPOINT_MB=1 TIMEOUT 60)
+# The first calls of a program, in many processes' lives.
+foreach(seed 11 23 37 41)
+  tutti_mpi_test(mpi-waits-first-${seed} PROGRAM mpi-waits RANKS 2 ARGS 4 ENV TUTTI_TEST_SEED=${seed} TIMEOUT 30)
+endforeach()
