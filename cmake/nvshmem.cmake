@@ -16,7 +16,7 @@ if(NOT EXISTS ${CMAKE_BINARY_DIR}/include)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/include ${CMAKE_BINARY_DIR}/include SYMBOLIC)
 endif()
 file(CREATE_LINK ../../../../include/tutti ${nvshmem}/include/tutti SYMBOLIC)
-foreach(header nvshmem.h nvshmemx.h nvshmem_host.h device_host)
+foreach(header nvshmem.h nvshmemx.h nvshmem_host.h nvshmemx_error.h device_host)
   file(CREATE_LINK tutti/nvshmem/${header} ${nvshmem}/include/${header} SYMBOLIC)
 endforeach()
 # libtutti.so loads the front end of the MPI from its own folder.

@@ -3,6 +3,7 @@
 #include <mpi.h>
 #include <nvshmem.h>
 #include <nvshmemx.h>
+#include <nvshmemx_error.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
