@@ -105,6 +105,7 @@ static int transfer_on_host(const struct transfer *t, int side)
     return (t->what->host >> of_side | t->what->host >> of_rank) & 1;
 }
 
+/* All ranks also pass device memory once, as programs do: a rank that never has cannot take part in calls on it. */
 static void transfer_open_mixed(const struct transfer *t, struct transfer_memory *m)
 {
     const int pinned = t->what->host >> TRANSFER_HOST_PINNED & 1;
@@ -115,6 +116,8 @@ static void transfer_open_mixed(const struct transfer *t, struct transfer_memory
         if (!m->mixed[side])
             bench_fail("no pinned memory");
     }
+    if (t->what->host && t->mpi[TRANSFER_WAY_TUTTI].Bcast(m->device[0], 1, MPI_BYTE, 0, t->comm) != MPI_SUCCESS)
+        bench_fail("MPI_Bcast failed");
 }
 
 static void transfer_close_mixed(const struct transfer *t, struct transfer_memory *m)

@@ -8,6 +8,8 @@
 #include "p2p/p2p.h"
 #include "p2p/seen.h"
 
+enum { TUTTI_BLOCK_PINNED = 2 }; /* of tutti_move_block.host */
+
 /* A block that is sent to one rank, or received from it. Several blocks of one rank are in matching order. */
 struct tutti_move_block {
     struct tutti_elements elements; /* plan NULL: there are no elements */
@@ -16,7 +18,7 @@ struct tutti_move_block {
     int gpu;             /* that holds it; set by the algorithm, where bytes > 0 */
     uint64_t allocation; /* likewise: struct tutti_places.id */
     const char *lowest;  /* likewise: the lowest byte; NULL: it is not known to be in one allocation */
-    int host;            /* likewise: 1: a run of bytes outside the GPU's own memory */
+    int host;            /* likewise: 1: in memory of the host; PINNED: which kernels of this process reach */
 };
 
 /* A move in stream order: one run of bytes to each rank of the team and one from each, by rank. Every run may begin
@@ -39,6 +41,9 @@ struct tutti_move_flow {
  * blocks are joined. */
 enum tutti_packed { TUTTI_PACKED_NOT, TUTTI_PACKED, TUTTI_PACKED_JOINED };
 
+/* Which blocks of a rank that have bytes lie in memory of the host. */
+enum tutti_hosted { TUTTI_HOSTED_NONE, TUTTI_HOSTED_SOME, TUTTI_HOSTED_ALL };
+
 /* The blocks of one call on this rank. */
 struct tutti_move {
     struct tutti_move_block *send, *receive;
@@ -49,12 +54,17 @@ struct tutti_move {
     int aside;   /* 1: blocks are received where others are sent from, which have to be copied first */
     int engines; /* 1: copy engines store what is received, where it is a run of bytes; set by the algorithm */
     int spare;   /* 1: the program asks for moves that take no multiprocessor */
+    int joins;   /* 1: the rank takes part also if all its blocks lie in memory of the host; the peers decide */
     int current; /* GPU of the thread that makes the call, for blocks in memory that all GPUs reach; -1: unknown */
     /* The same blocks as runs of bytes, set by coll/ if possible: */
     struct tutti_move_runs {
         int are, gpu, near; /* are: 1: they are runs; near: 1: received blocks lie in memory of that GPU alone */
         int before;         /* 1: the team was not open when these were set */
         int packed;         /* enum tutti_packed: whether some runs have no address yet (move/packing.h) */
+        int host;           /* enum tutti_hosted */
+        /* piece: where the call goes in pieces the power of two of their bytes of each run, first this rank's own, then
+         * that of all ranks; 0: in one piece. pieces: how many. */
+        unsigned piece, pieces;
         /* Bit r: the run to, or from, rank r consists of several blocks that do not follow each other in memory. */
         uint64_t joined_sends, joined_receives;
         struct tutti_move_flow flow;
@@ -91,6 +101,9 @@ int tutti_move_alone(struct tutti_team *team, const struct tutti_call *call, con
  * rows are known. */
 uint32_t tutti_move_able(struct tutti_team *team, const struct tutti_call *call);
 void tutti_move_decline(struct tutti_team *team, const struct tutti_call *call);
+/* Local. 1: peers with device memory have asked this rank to take part in the next call of the collective on the team
+ * though its blocks lie in memory of the host. */
+int tutti_move_is_asked(const struct tutti_team *team, enum tutti_collective collective);
 int tutti_move_run_rows(struct tutti_team *team, const struct tutti_call *call, uint32_t able, const char **how);
 /* Collective over the team's ranks, blocking, and a call of its own: the rows that all ranks can run; 0: none, and
  * the reason is set. A status. */

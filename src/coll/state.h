@@ -33,6 +33,7 @@ struct tutti_coll_state {
     int beside_streams; /* 1: some rank has communicators with a stream */
     int lines_come;     /* 1: the next call may be made in lines */
 
+    uint32_t mixed;        /* bit of each data mover in whose last call some rank had blocks in memory of the host */
     int moves_prepared;    /* 1: this rank has prepared the kernels that move data */
     uint64_t lead_longest; /* bytes of the longest run that leaders have moved */
     uint64_t direct_runs;  /* runs whose place in a result of this rank a peer has mapped: they pass no window */

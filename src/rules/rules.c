@@ -174,6 +174,19 @@ int tutti_rules_next_of(int section, size_t bytes, int ranks, int *from)
     return -1;
 }
 
+int tutti_rules_next_any(int section, int ranks, int *from)
+{
+    rules_read();
+    const struct set *of = set[*from / PLACES];
+    for (int i = rules_row_from(of, section, *from % PLACES); i < of->rows; i = of->next[i]) {
+        if (ranks < of->row[i].ranks_least || ranks > of->row[i].ranks_most)
+            continue;
+        *from = *from / PLACES * PLACES + i + 1;
+        return of->row[i].choice;
+    }
+    return -1;
+}
+
 int tutti_rules_in_force(void)
 {
     rules_read();

@@ -18,6 +18,8 @@ int tutti_rules_next(int section, size_t bytes, int *from);
 /* The same for a call of so many ranks, where the room of the section is by_ranks; tutti_rules_next() passes over rules
  * that name numbers of ranks. */
 int tutti_rules_next_of(int section, size_t bytes, int ranks, int *from);
+/* The same for calls of any length. */
+int tutti_rules_next_any(int section, int ranks, int *from);
 /* Where the rules in force begin, for tutti_rules_next(): of calls that no communicator's rules hold for. */
 int tutti_rules_in_force(void);
 /* Why a walk has ended at `from`: by a rule of the user's or one measured, or by the defaults. */

@@ -11,7 +11,7 @@
 #include "team/socket.h"
 
 static const uint64_t page_magic = 0x5455545449504147; /* "TUTTIPAG" */
-enum { PAGE_VERSION = 6, PAGE_SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
+enum { PAGE_VERSION = 7, PAGE_SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
 
 /* Pages that ranks of this process have made: where ranks are threads, all look at one mapping. No lock: a child after
  * fork releases its page while another thread of the parent may have held one. */
@@ -151,6 +151,7 @@ static void slot_clear(struct tutti_slot *slot)
     atomic_store_explicit(&slot->done_status, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->broken, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->report, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->asked, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->want, 0, memory_order_relaxed);
     for (int i = 0; i < TUTTI_RECORDS; i++) {
         atomic_store_explicit(&slot->record[i].head, (uint32_t)TUTTI_FIRST, memory_order_relaxed);

@@ -106,7 +106,9 @@ struct tutti_slot {
     _Atomic uint32_t device[2];              /* sequences of the last two arrivals with device memory */
     _Atomic uint32_t report;                 /* not zero: what peers have found while this rank was in the MPI, a status
                                                 as above; written by them */
-    uint32_t pad0[24];
+    _Atomic uint32_t asked; /* bit of each data mover whose next call with host memory the owner should not leave to the
+                               MPI: peers had device memory in the last one; written by them, cleared by the owner */
+    uint32_t pad0[23];
     _Alignas(128) _Atomic uint32_t voted; /* number of the last vote */
     _Atomic uint32_t vote[2];             /* what was voted in vote v: [v & 1], written before `voted` */
     _Atomic uint64_t want;                /* ranks whose descriptors of the current call this rank asks for */

@@ -2,7 +2,10 @@
 #include "coll/move/moves.h"
 #include "coll/move/packing.h"
 
+#include <stdatomic.h>
 #include <string.h>
+
+#include "core/lives.h"
 
 int tutti_move_reaches(struct tutti_move *move, struct tutti_move_block *block)
 {
@@ -30,7 +33,7 @@ static int flatten_block(struct tutti_move *move, struct tutti_move_block *block
 {
     if (!tutti_move_reaches(move, block)) {
         const struct tutti_places *places = tutti_elements_places(&block->elements);
-        block->host = !places->device && !places->spread && block->elements.whole;
+        block->host = places->device || places->spread ? 0 : places->host ? 1 : TUTTI_BLOCK_PINNED;
         if (!block->host)
             return 0; /* the reason is set */
         *packed = TUTTI_PACKED;
@@ -67,7 +70,8 @@ static void flatten_add(const struct tutti_move_block *block, int aside, void **
     *seen |= bit;
 }
 
-static int flatten_sends(struct tutti_move *move, int *host)
+/* Counts the blocks that have bytes, and those of them in memory of the host. */
+static int flatten_sends(struct tutti_move *move, int *blocks, int *hosts)
 {
     struct tutti_move_runs *runs = &move->runs;
     uint64_t seen = 0;
@@ -79,7 +83,8 @@ static int flatten_sends(struct tutti_move *move, int *host)
             continue;
         if (!flatten_block(move, block, &runs->gpu, &runs->packed))
             return 0;
-        *host |= block->host;
+        *hosts += block->host != 0;
+        ++*blocks;
         runs->packed |= move->aside;
         flatten_add(block, move->aside, &at, &run->bytes, &seen, &runs->joined_sends);
         run->at = at;
@@ -87,7 +92,7 @@ static int flatten_sends(struct tutti_move *move, int *host)
     return 1;
 }
 
-static int flatten_receives(struct tutti_move *move, int *host)
+static int flatten_receives(struct tutti_move *move, int *blocks, int *hosts)
 {
     struct tutti_move_runs *runs = &move->runs;
     uint64_t seen = 0;
@@ -98,8 +103,9 @@ static int flatten_receives(struct tutti_move *move, int *host)
             continue;
         if (!flatten_block(move, block, &runs->gpu, &runs->packed))
             return 0;
-        *host |= block->host;
-        runs->near &= !block->elements.placed;
+        *hosts += block->host != 0;
+        ++*blocks;
+        runs->near &= !block->elements.placed && !block->host;
         flatten_add(block, 0, &run->at, &run->bytes, &seen, &runs->joined_receives);
     }
     return 1;
@@ -113,27 +119,66 @@ static int flatten_waits_for_turns(const struct tutti_team *team, const struct t
            team->device->gpu.turns && team->device->gpu.turns(team->gpu);
 }
 
+/* The GPU whose memory the program has passed to a call last, -1: any, and its life then: life << 8 | GPU + 2. 0: none.
+ */
+static _Atomic uint64_t flatten_met;
+
+static uint64_t flatten_meeting(int gpu)
+{
+    return (uint64_t)tutti_gpu_life(gpu) << 8 | (uint64_t)(gpu + 2);
+}
+
+static void flatten_meets(int gpu)
+{
+    const uint64_t meeting = flatten_meeting(gpu);
+    if (atomic_load_explicit(&flatten_met, memory_order_relaxed) != meeting)
+        atomic_store_explicit(&flatten_met, meeting, memory_order_relaxed);
+}
+
+/* 0: none, or it has been reset since. */
+static int flatten_has_met(int *gpu)
+{
+    const uint64_t met = atomic_load_explicit(&flatten_met, memory_order_relaxed);
+    *gpu = (int)(met & 0xff) - 2;
+    return met != 0 && flatten_meeting(*gpu) == met;
+}
+
+/* All blocks lie in memory of the host. The MPI needs no GPU for such a call, unless it is of peers with device memory.
+ * Then the blocks pass through scratch of the team's GPU, or of the one that the program has used. */
+static int flatten_joins(const struct tutti_team *team, struct tutti_move *move)
+{
+    move->runs.host = TUTTI_HOSTED_ALL;
+    if (!move->joins)
+        return TUTTI_NO(HOST_SOME);
+    return team->state == TUTTI_TEAM_OPEN || flatten_has_met(&move->runs.gpu) || TUTTI_NO(HOST_SOME);
+}
+
 int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move)
 {
-    int host = 0;
+    int blocks = 0, hosts = 0;
     struct tutti_move_runs *runs = &move->runs;
     struct tutti_move_flow *flow = &runs->flow;
     runs->gpu = -1;
     runs->near = 1;
     runs->packed = TUTTI_PACKED_NOT;
+    runs->host = TUTTI_HOSTED_NONE;
+    runs->piece = runs->pieces = 0;
     runs->joined_sends = runs->joined_receives = 0;
     if (team->size > TUTTI_MAX_GPUS)
         return TUTTI_NO(MANY_GPUS);
     if (move->sends > TUTTI_PACKING_BLOCKS || move->receives > TUTTI_PACKING_BLOCKS)
         return TUTTI_NO(EDGES);
     memset(flow, 0, sizeof *flow);
-    if (!flatten_sends(move, &host) || !flatten_receives(move, &host))
+    if (!flatten_sends(move, &blocks, &hosts) || !flatten_receives(move, &blocks, &hosts))
         return 0;
     if (!runs->packed && (runs->joined_sends != 0 || runs->joined_receives != 0))
         runs->packed = TUTTI_PACKED_JOINED;
-    if (host && runs->gpu < 0) /* all of this rank's blocks are: the MPI needs no GPU for the call */
-        return TUTTI_NO(HOST_SOME);
-    if (flatten_waits_for_turns(team, move, host))
+    runs->host = hosts > 0 ? TUTTI_HOSTED_SOME : TUTTI_HOSTED_NONE;
+    if (blocks > hosts)
+        flatten_meets(runs->gpu);
+    else if (hosts > 0 && !flatten_joins(team, move))
+        return 0;
+    if (flatten_waits_for_turns(team, move, hosts > 0))
         return TUTTI_NO(TURNS);
     return flow->send[team->rank].bytes == flow->receive[team->rank].bytes || TUTTI_NO(OTHER);
 }

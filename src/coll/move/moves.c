@@ -1,4 +1,7 @@
 #include "coll/move/moves.h"
+
+#include <stdatomic.h>
+
 #include "coll/sections.h"
 
 const struct tutti_algorithm *const tutti_moves[TUTTI_MOVES] = {
@@ -20,20 +23,25 @@ static const struct tutti_names moves = {
 #undef TUTTI_MOVE
 };
 
-enum { MOVES_NONBLOCKING = TUTTI_MOVER_SECTIONS }; /* of nonblocking and persistent calls, before that of the call */
+enum {
+    MOVES_NONBLOCKING = TUTTI_MOVER_SECTIONS, /* of nonblocking and persistent calls, before that of the call */
+    MOVES_MIXED,                              /* of calls in which some blocks lie in memory of the host */
+    MOVES_SECTIONS
+};
 
-static const struct tutti_section sections[TUTTI_MOVER_SECTIONS + 1] = {
+static const struct tutti_section sections[MOVES_SECTIONS] = {
 #define TUTTI_COLLECTIVE(ID, name)
 #define TUTTI_MOVER_RULES(ID, name) [TUTTI_MOVER_RULES_##ID] = {name, &moves},
 #include "tutti/collectives.def"
     [MOVES_NONBLOCKING] = {"moves_nonblocking", &moves},
+    [MOVES_MIXED] = {"moves_mixed", &moves},
 };
 
 static struct tutti_rules_room room = {.by_ranks = 1,
                                        .section = sections,
-                                       .sections = TUTTI_MOVER_SECTIONS + 1,
-                                       .known =
-                                           "bcast, gather, scatter, allgather, alltoall, neighbor, moves_nonblocking"};
+                                       .sections = MOVES_SECTIONS,
+                                       .known = "bcast, gather, scatter, allgather, alltoall, neighbor, "
+                                                "moves_nonblocking, moves_mixed"};
 
 __attribute__((constructor)) static void moves_register(void)
 {
@@ -82,7 +90,7 @@ static uint32_t moves_sparing(void)
     return rows;
 }
 
-static uint32_t moves_of_any_length(void)
+uint32_t tutti_moves_of_any_length(void)
 {
     uint32_t rows = 0;
     for (int i = 0; i < TUTTI_MOVES; i++)
@@ -102,8 +110,40 @@ uint32_t tutti_moves_permitted(enum tutti_collective collective, size_t bytes, i
         return 0;
     if (nonblocking)
         rows |= moves_named(MOVES_NONBLOCKING, bytes, ranks, &any);
-    rows |= aside ? moves_of_any_length() : 0;
+    rows |= aside ? tutti_moves_of_any_length() : 0;
     return spare ? moves_sparing() : rows;
+}
+
+/* Rows whose kernels take runs that have passed through scratch. */
+static uint32_t moves_by_kernel(void)
+{
+    uint32_t rows = 0;
+    for (int i = 0; i < TUTTI_MOVES; i++)
+        rows |= (uint32_t)(tutti_moves[i]->runs != NULL) << i;
+    return rows;
+}
+
+uint32_t tutti_moves_mixed(uint32_t permitted, size_t bytes, int ranks)
+{
+    int any;
+    const uint32_t named = moves_named(MOVES_MIXED, bytes, ranks, &any);
+    return moves_by_kernel() & (any ? named : permitted | tutti_moves_of_any_length());
+}
+
+uint32_t tutti_moves_mixed_any(uint32_t permitted, int ranks)
+{
+    static _Atomic uint64_t known; /* of the rules in force: their number + 1, ranks, rows */
+    const uint64_t of = (uint64_t)(unsigned)(tutti_rules_in_force() + 1) << 32 | (uint64_t)(unsigned)ranks << 16;
+    uint64_t mask = atomic_load_explicit(&known, memory_order_relaxed);
+    if (mask >> 16 != of >> 16) {
+        int from = tutti_rules_in_force(), choice;
+        mask = of;
+        while ((choice = tutti_rules_next_any(room.first + MOVES_MIXED, ranks, &from)) >= 0)
+            mask |= choice == MOVES_MPI ? 0 : UINT64_C(1) << choice;
+        atomic_store_explicit(&known, mask, memory_order_relaxed);
+    }
+    const uint32_t named = (uint32_t)(mask & 0xffff);
+    return moves_by_kernel() & (named ? named : permitted | tutti_moves_of_any_length());
 }
 
 int tutti_moves_next(enum tutti_collective collective, size_t bytes, int ranks, int *from)

@@ -32,6 +32,13 @@ int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move);
  * also those that take any length, since fetch cannot. Ranks may have different rules: what all permit is taken. */
 uint32_t tutti_moves_permitted(enum tutti_collective collective, size_t bytes, int ranks, int nonblocking, int spare,
                                int aside);
+/* Local. The same where blocks of some rank lie in memory of the host: rows that are one kernel, of the section
+ * moves_mixed, or, if no rule fits there, of those in `permitted`, and the row that takes any length. */
+uint32_t tutti_moves_mixed(uint32_t permitted, size_t bytes, int ranks);
+/* The same over all lengths, for ranks without such blocks, whose own blocks do not decide. */
+uint32_t tutti_moves_mixed_any(uint32_t permitted, int ranks);
+/* Rows that take any length. */
+uint32_t tutti_moves_of_any_length(void);
 /* Local. Of these rows, those that TUTTI_RULES names: they are tried before rows that only measured or default rules
  * name, where they are the same on all ranks. */
 uint32_t tutti_moves_first(enum tutti_collective collective, size_t bytes, int ranks, int nonblocking);

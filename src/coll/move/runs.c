@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "bounce/bounce.h"
 #include "coll/launch/cache.h"
 #include "coll/move/packing.h"
 #include "coll/mover_row.h"
@@ -299,14 +300,6 @@ int tutti_runs_put(struct tutti_team *team, const struct tutti_call *call, struc
     return runs_launch_between(team, call, &between, stream, 0, shape);
 }
 
-static int runs_copy(const struct tutti_team *team, const struct tutti_packing_copy *copies, unsigned n)
-{
-    int status = TUTTI_OK;
-    for (unsigned i = 0; i < n && status == TUTTI_OK; i++)
-        status = team->device->memory.copy_now(copies[i].to, copies[i].from, copies[i].bytes);
-    return status;
-}
-
 static int runs_pack(struct tutti_team *team, const struct tutti_pack_job *jobs, unsigned n)
 {
     return n > 0 ? tutti_pack_enqueue(team->stream, team->gpu, jobs, n) : TUTTI_OK;
@@ -340,14 +333,14 @@ int tutti_runs_lead(struct tutti_team *team, const struct tutti_call *call, cons
 /* If all that would be packed is one short block that goes to ranks several times, the kernel repeats it in the
  * scratch: a launch less. It must be the kernel of packets, with one block. */
 static void runs_repeat(const struct tutti_team *team, const struct tutti_call *call, const struct tutti_packing *x,
-                        tutti_runs_shape *shape, struct runs_between *between)
+                        struct tutti_move_flow *flow, tutti_runs_shape *shape, struct runs_between *between)
 {
     enum { REPEAT_MOST = 2048 };
     const struct tutti_move *move = call->move;
-    struct tutti_move_flow *flow = &call->move->runs.flow;
     struct runs_repeat repeat = {.to = x->scratch};
     struct tutti_runs runs;
-    if (move->runs.packed != TUTTI_PACKED_JOINED || x->unpacks > 0 || x->ins > 0 || x->outs > 0)
+    if (move->runs.packed != TUTTI_PACKED_JOINED || move->runs.pieces > 1 || x->unpacks > 0 || x->ins > 0 ||
+        x->outs > 0)
         return;
     for (int i = 0; i < move->sends; i++) {
         const struct tutti_move_block *block = &move->send[i];
@@ -360,7 +353,7 @@ static void runs_repeat(const struct tutti_team *team, const struct tutti_call *
         repeat.bytes = block->bytes;
         repeat.most = flow->send[block->rank].bytes > repeat.most ? flow->send[block->rank].bytes : repeat.most;
     }
-    const uint64_t longest = runs_longest(between, call->flow);
+    const uint64_t longest = runs_longest(between, flow);
     shape(team, longest, &runs);
     if (repeat.most > REPEAT_MOST || runs.kernel != TUTTI_KERNEL_MOVE_LL ||
         runs_blocks(between, call, &runs, longest) > 1)
@@ -372,22 +365,43 @@ static void runs_repeat(const struct tutti_team *team, const struct tutti_call *
     between->repeat = repeat;
 }
 
-/* Runs a move some of whose blocks pass through scratch. */
-static int runs_run_packed(struct tutti_team *team, const struct tutti_call *call, tutti_runs_shape *shape)
+/* The bytes [begin, end) of each run, some of which may pass through scratch. */
+static int runs_run_piece(struct tutti_team *team, const struct tutti_call *call, void *window, uint64_t begin,
+                          uint64_t end, tutti_runs_shape *shape)
 {
     struct runs_between between;
     struct tutti_packing x;
-    tutti_packing_of(team, call->move, &x);
-    tutti_team_mail_leave(team); /* or the launches would wait for it */
-    runs_between_ranks(team, call, team->stream, shape, &between);
-    runs_repeat(team, call, &x, shape, &between);
-    const struct tutti_runs_around around = {x.pack, x.unpack, between.repeat.most > 0 ? 0 : x.packs, x.unpacks};
-    int status = runs_copy(team, x.in, x.ins);
+    struct tutti_move_flow flow;
+    struct tutti_call piece = *call;
+    tutti_packing_of(team, call->move, window, begin, end, &x, &flow);
+    piece.flow = &flow;
+    if (call->move->runs.pieces > 1) /* the last ones may have no bytes for some ranks */
+        piece.collective = TUTTI_COLLECTIVE_ALLTOALLV;
+    int status = tutti_packing_copy_in(team, &x);
     if (status != TUTTI_OK)
         return tutti_team_break(team, status); /* peers would wait for this rank's kernel */
-    status = runs_run_around(team, call, &between, &around, shape);
-    if (status == TUTTI_OK && (status = runs_copy(team, x.out, x.outs)) != TUTTI_OK)
+    tutti_team_mail_leave(team);               /* or the launches would wait for it */
+    runs_between_ranks(team, &piece, team->stream, shape, &between);
+    runs_repeat(team, &piece, &x, &flow, shape, &between);
+    const struct tutti_runs_around around = {x.pack, x.unpack, between.repeat.most > 0 ? 0 : x.packs, x.unpacks};
+    status = runs_run_around(team, &piece, &between, &around, shape);
+    if (status == TUTTI_OK && (status = tutti_packing_copy_out(team, &x)) != TUTTI_OK)
         status = tutti_team_break(team, status);
+    return status;
+}
+
+static int runs_run_packed(struct tutti_team *team, const struct tutti_call *call, tutti_runs_shape *shape)
+{
+    const struct tutti_move_runs *runs = &call->move->runs;
+    int status = TUTTI_OK;
+    if (runs->pieces <= 1) {
+        struct tutti_bounce *window = tutti_packing_window(team, call->move);
+        status = runs_run_piece(team, call, window ? window->memory : NULL, 0, UINT64_MAX, shape);
+        tutti_bounce_give(window);
+        return status;
+    }
+    for (uint64_t i = 0; i < runs->pieces && status == TUTTI_OK; i++)
+        status = runs_run_piece(team, call, NULL, i << runs->piece, (i + 1) << runs->piece, shape);
     return status;
 }
 
@@ -400,25 +414,28 @@ static int runs_pack_now(struct tutti_team *team, const struct tutti_pack_job *j
 int tutti_runs_pack(struct tutti_team *team, struct tutti_move *move)
 {
     struct tutti_packing x;
-    tutti_packing_of(team, move, &x);
+    struct tutti_move_flow flow;
+    tutti_packing_of(team, move, NULL, 0, UINT64_MAX, &x, &flow);
+    move->runs.flow = flow;
     tutti_team_mail_leave(team); /* or the launch would wait for it */
-    const int status = runs_copy(team, x.in, x.ins);
+    const int status = tutti_packing_copy_in(team, &x);
     return status == TUTTI_OK ? runs_pack_now(team, x.pack, x.packs) : status;
 }
 
 int tutti_runs_unpack(struct tutti_team *team, struct tutti_move *move)
 {
     struct tutti_packing x;
-    tutti_packing_of(team, move, &x);
+    struct tutti_move_flow flow;
+    tutti_packing_of(team, move, NULL, 0, UINT64_MAX, &x, &flow);
     int status = runs_pack_now(team, x.unpack, x.unpacks);
     if (status == TUTTI_OK)
-        status = runs_copy(team, x.out, x.outs);
+        status = tutti_packing_copy_out(team, &x);
     return status == TUTTI_OK ? status : tutti_team_break(team, status);
 }
 
 int tutti_runs_run(struct tutti_team *team, const struct tutti_call *call, tutti_runs_shape *shape)
 {
-    if (call->move && call->move->runs.packed)
+    if (call->move && (call->move->runs.packed || call->move->runs.pieces > 1))
         return runs_run_packed(team, call, shape);
     struct runs_between between;
     runs_between_ranks(team, call, team->stream, shape, &between);

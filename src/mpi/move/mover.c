@@ -105,7 +105,9 @@ static int mover_describe(struct tutti_mover *x)
         tutti_quirks.refuses_alias) /* the MPI refuses it */
         return TUTTI_NO(ALIAS);
     tutti_endpoint_poll(tutti_endpoint);
-    return x->on_host ? TUTTI_NO(HOST_SOME) : mover_describe_blocks(x);
+    if (x->on_host && !tutti_move_is_asked(x->team, x->call->collective))
+        return TUTTI_NO(HOST_SOME);
+    return mover_describe_blocks(x);
 }
 
 void tutti_mover_begin(struct tutti_mover *mover, const struct tutti_collective_args *call, struct tutti_team *team,
@@ -180,7 +182,8 @@ int tutti_mover_code(const struct tutti_mover *mover, int status)
 
 void tutti_mover_count(const struct tutti_mover *mover, const char *how)
 {
-    tutti_count_made(mover->call->name, mover->bytes ? how : "no data on this rank", mover->bytes);
+    if (mover->move.runs.host != TUTTI_HOSTED_ALL) /* no bytes of device memory */
+        tutti_count_made(mover->call->name, mover->bytes ? how : "no data on this rank", mover->bytes);
 }
 
 /* ---- the call ---- */
@@ -306,6 +309,7 @@ int tutti_mover_agree(const struct tutti_collective_args *args, uint32_t *able)
     struct tutti_call call = {.collective = args->collective, .root = args->root};
     if (tutti_mover_describe(&x, tutti_p2p.transport))
         call.move = &x.move;
+    x.move.joins = 1; /* the call is collective by itself, and all starts follow its answer */
     const int status = tutti_move_agree(x.team, &call, able);
     tutti_mover_close(&x);
     return status;

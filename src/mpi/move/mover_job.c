@@ -69,6 +69,11 @@ void tutti_mover_job_moved(struct tutti_mover_job *job, const struct tutti_colle
     job->mover.call = call;
 }
 
+void tutti_mover_job_join(struct tutti_mover_job *job)
+{
+    job->mover.move.joins = 1;
+}
+
 int tutti_mover_job_able(struct tutti_mover_job *job)
 {
     tutti_why_set(job->job.reason);

@@ -46,10 +46,13 @@ static void moves_end(struct tutti_deferred_call *later)
     tutti_deferred_call_free(later);
 }
 
-static int moves_give(struct tutti_comm *state, struct tutti_deferred_call *later, struct tutti_team *team)
+static int moves_give(struct tutti_comm *state, struct tutti_deferred_call *later, struct tutti_team *team,
+                      int persistent)
 {
     if (!later->job)
         later->job = tutti_mover_job_open(&later->args, team);
+    if (later->job && persistent) /* the ranks have agreed when the request was made */
+        tutti_mover_job_join(later->job);
     if (later->job && !state->worker)
         state->worker = tutti_worker_new();
     if (!later->job || !state->worker)
@@ -76,7 +79,7 @@ static enum tutti_open_call_phase moves_read(struct tutti_open_call *open, int *
         later->reason = tutti_why_take(TUTTI_REASON_COMM);
         return TUTTI_OPEN_PASSED;
     }
-    *status = moves_give(open->state, later, team);
+    *status = moves_give(open->state, later, team, open->persistent);
     return TUTTI_OPEN_WORKING;
 }
 

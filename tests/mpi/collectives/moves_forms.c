@@ -1,13 +1,22 @@
-/* Each collective that moves data in each of its forms, blocking, nonblocking and persistent, on device memory of all
- * ranks: the result, and that Tutti has made every call of every form without host memory, by the counters. Blocks from
- * one element on. Needs TUTTI_STATS=1 and rules that stage nothing. */
+/* Each collective that moves data in each of its forms, blocking, nonblocking and persistent: the result, and that
+ * Tutti has made every call of every form itself, by the counters. Blocks from one element on. Arguments: where the
+ * buffers lie (device, if none is named), and `long` for longer blocks. Needs TUTTI_STATS=1 and rules that stage
+ * nothing. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kit.h"
 #include "persistent.h"
+#include "support/random.h"
 
-enum { RANKS = 8, MOST = 20000, STARTS = 3 };
+enum { RANKS = 8, MOST = 20000, LONG = 700000, STARTS = 3 };
+/* DEVICE: device memory everywhere. SEND, RECV: what is sent from, or received into, lies in memory of the host, on all
+ * ranks. ROOT, OTHERS: both buffers of the root, or of all others; a call without a root has one too. SIDES: drawn for
+ * each rank and side. PLACE: device memory, MPI_IN_PLACE; PLACE_SIDES: drawn for each rank. */
+enum where { DEVICE, SEND, RECV, ROOT, OTHERS, SIDES, PLACE, PLACE_SIDES, WHERES };
+static const char *const wheres[WHERES] = {"device", "send", "recv", "root", "others", "sides", "place", "place_sides"};
+static enum where where;
 enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
 static const char *const forms[FORMS] = {"blocking", "nonblocking", "persistent"};
 /* clang-format off */
@@ -22,7 +31,7 @@ static const char *const names[CALLS] = {CALLS_OF(TEXT)};
 
 static MPI_Comm around; /* each rank's neighbours are the next one and, from three ranks on, the one before */
 static int to[2], from[2], neighbours;
-static struct kit_buffer out, in;
+static struct kit_buffer out[2], in[2]; /* of host and of device memory */
 
 static int value(int call, int sender, int receiver, int round, int i)
 {
@@ -39,6 +48,37 @@ static int is_apart(enum call call)
 {
     return (call >= Scatter && call <= Scatterv) || (call >= Alltoall && call <= Alltoallw) ||
            call >= Neighbor_alltoall;
+}
+
+static int is_rooted(enum call call)
+{
+    return call <= Scatterv;
+}
+
+static int is_in_place(void)
+{
+    return where >= PLACE;
+}
+
+/* 1: this rank sends from memory of the host in its call number `draw`; side 1: receives into it. */
+static int on_host(int side, int root, int draw)
+{
+    const uint64_t dice = random_mix(kit_seed + (uint64_t)draw * 64 + (uint64_t)kit_rank) >> (is_in_place() ? 0 : side);
+    switch (where) {
+    case SEND:
+        return side == 0;
+    case RECV:
+        return side == 1;
+    case ROOT:
+        return kit_rank == root;
+    case OTHERS:
+        return kit_rank != root;
+    case SIDES:
+    case PLACE_SIDES:
+        return (int)(dice & 1);
+    default:
+        return 0;
+    }
 }
 
 /* A call of any form; a persistent one is made alone, not started. */
@@ -104,7 +144,6 @@ static int make(enum call call, enum form form, int n, int root, const int *send
 /* Sets the contents for a round, and what must come. *blocks: of the receive buffer. */
 static void contents(enum call call, int n, int root, int round, int *sent, int *want, int *blocks)
 {
-    const int rooted = call <= Scatterv;
     const int peers = is_neighbour(call) ? neighbours : kit_size;
     for (int p = 0; p < peers; p++) {
         const int receiver = is_neighbour(call) ? to[p] : p, sender = is_neighbour(call) ? from[p] : p;
@@ -114,7 +153,7 @@ static void contents(enum call call, int n, int root, int round, int *sent, int 
         }
     }
     *blocks = peers;
-    if (!rooted)
+    if (!is_rooted(call))
         return;
     *blocks = call == Gather || call == Gatherv ? (kit_rank == root ? peers : 0) : 1;
     for (int i = 0; i < n && *blocks == 1 && call != Gather && call != Gatherv; i++)
@@ -123,31 +162,51 @@ static void contents(enum call call, int n, int root, int round, int *sent, int 
         *blocks = 0;
 }
 
-static void one(enum call call, enum form form, int n)
+/* What is in the receive buffer before a call in place: all blocks that are sent, or this rank's own among others. */
+static const int *placed(enum call call, int n, const int *sent, int *room)
 {
-    static int sent[RANKS * MOST], want[RANKS * MOST];
-    const int root = (n + (int)call) % kit_size;
+    if (is_apart(call))
+        return sent;
+    for (int i = 0; i < n * kit_size; i++)
+        room[i] = -1;
+    memcpy(room + (size_t)n * (size_t)kit_rank, sent, (size_t)n * sizeof *room);
+    return room;
+}
+
+/* 1 if this rank's buffers, of those that it uses, are all in memory of the host. */
+static int one(enum call call, enum form form, int n, int draw)
+{
+    static int sent[RANKS * LONG], want[RANKS * LONG], room[RANKS * LONG];
+    const int root = where == DEVICE ? (n + (int)call) % kit_size : (int)call % kit_size;
+    const int from_host = on_host(0, root, draw), to_host = on_host(1, root, draw);
+    struct kit_buffer *source = &out[!from_host], *target = &in[!to_host];
     MPI_Request request = MPI_REQUEST_NULL;
     int code = MPI_SUCCESS, blocks = 0, wrong = 0, guards = 1;
-    const size_t room = (size_t)kit_size * (size_t)n * sizeof(int);
+    const size_t bytes = (size_t)kit_size * (size_t)n * sizeof(int);
     for (int round = 0; round < (form == PERSISTENT ? STARTS : 1) && code == MPI_SUCCESS; round++) {
         contents(call, n, root, round, sent, want, &blocks);
-        const int *send = kit_put(&out, 0, sent, room);
-        int *receive = kit_put(&in, 0, NULL, room);
+        const int *send = is_in_place() ? MPI_IN_PLACE : kit_put(source, 0, sent, bytes);
+        int *receive = kit_put(target, 0, is_in_place() ? placed(call, n, sent, room) : NULL, bytes);
         if (round == 0)
             code = make(call, form, n, root, send, receive, &request);
         if (code == MPI_SUCCESS && form == PERSISTENT)
             code = MPI_Start(&request);
         if (code == MPI_SUCCESS && form != BLOCKING)
             code = MPI_Wait(&request, MPI_STATUS_IGNORE);
-        const int *got = (const void *)kit_get(&in, &guards);
+        const int *got = (const void *)kit_get(target, &guards);
         for (int i = 0; i < blocks * n; i++)
             wrong += got[i] != want[i];
     }
     if (form == PERSISTENT && request != MPI_REQUEST_NULL)
         MPI_Request_free(&request);
-    CHECK(code == MPI_SUCCESS && wrong == 0 && guards, "%s %s of %d ints, root %d: class %d, %d wrong", forms[form],
-          names[call], n, root, kit_class(code), wrong);
+    CHECK(code == MPI_SUCCESS && wrong == 0 && guards,
+          "%s %s of %d ints, root %d, from %s into %s memory: class %d, %d "
+          "wrong",
+          forms[form], names[call], n, root, from_host ? "host" : "device", to_host ? "host" : "device",
+          kit_class(code), wrong);
+    const int sends = !is_in_place() && (!is_rooted(call) || call == Gather || call == Gatherv || kit_rank == root);
+    const int receives = !is_rooted(call) || (call == Bcast ? kit_rank != root : blocks > 0);
+    return (!sends || from_host) && (!receives || to_host);
 }
 
 /* What the counters call a form. */
@@ -175,30 +234,72 @@ static void neighbours_open(void)
                                    &around);
 }
 
+/* All sizes of a call in one form. Ranks whose buffers lie in memory of the host count nothing. The first call in which
+ * some rank has no device memory may be staged: that rank learns that others have. */
+static void all_sizes(enum call call, enum form form, const int *sizes, int n_sizes)
+{
+    static int draw;
+    const char *name = counted(call, form);
+    const int is_drawn = where == SIDES || where == PLACE_SIDES; /* each call has other ranks in memory of the host */
+    uint64_t calls = 0, first = 0;
+    for (int s = 0; s < n_sizes; s++, draw++) {
+        if (where != DEVICE && where != PLACE && form != PERSISTENT) {
+            (void)one(call, form, sizes[s], draw);
+            MPI_Barrier(MPI_COMM_WORLD); /* the peers have read this rank's arrival */
+        }
+        const uint64_t before = kit_counted(name, "staged");
+        const int is_host = one(call, form, sizes[s], draw);
+        const uint64_t staged = kit_counted(name, "staged") - before;
+        first += kit_counted(name, "staged") - before;
+        calls += is_host ? 0 : form == PERSISTENT ? STARTS : 1;
+        CHECK(kit_plain || is_drawn || staged == 0, "%s of %d ints: %llu staged", name, sizes[s],
+              (unsigned long long)staged);
+    }
+    const uint64_t made = kit_counted(name, "accelerated"), staged = kit_counted(name, "staged");
+    CHECK(kit_plain || (where != DEVICE && where != PLACE) || (made == calls && staged == 0),
+          "%s: %llu of %llu calls were accelerated, %llu staged", name, (unsigned long long)made,
+          (unsigned long long)calls, (unsigned long long)staged);
+    CHECK(kit_plain || made + first >= calls, "%s: %llu of %llu calls were accelerated, %llu staged", name,
+          (unsigned long long)made, (unsigned long long)calls, (unsigned long long)first);
+}
+
 int main(int argc, char **argv)
 {
-    static const int sizes[] = {1, 2, 25, 1000, MOST};
+    static const int sizes[] = {1, 2, 25, 1000, MOST}, longer[] = {LONG / 3, LONG};
+    int is_long = 0;
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (kit_size < 2 || kit_size > RANKS)
         kit_skip("moves_forms", "two to eight ranks");
-    kit_open(&out, KIT_DEVICE, sizeof(int) * RANKS * MOST + 16);
-    kit_open(&in, KIT_DEVICE, sizeof(int) * RANKS * MOST + 16);
+    for (int i = 1; i < argc; i++) {
+        is_long |= strcmp(argv[i], "long") == 0;
+        for (int w = 0; w < WHERES; w++)
+            where = strcmp(argv[i], wheres[w]) == 0 ? (enum where)w : where;
+    }
+    const size_t room = sizeof(int) * (size_t)kit_size * (is_long ? LONG : MOST) + 16;
+    for (int kind = 0; kind < 2; kind++) {
+        kit_open(&out[kind], kind ? KIT_DEVICE : KIT_HOST, room);
+        kit_open(&in[kind], kind ? KIT_DEVICE : KIT_HOST, room);
+    }
     neighbours_open();
-    for (int call = 0; call < CALLS; call++) {
+    if (where != DEVICE) { /* a rank that has passed no device memory takes no part in calls on it */
+        void *const met = kit_put(&in[1], 0, NULL, sizeof(int));
+        MPI_Bcast(met, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    const int first = is_in_place() ? Allgather : Bcast, end = is_in_place() ? Neighbor_allgather : CALLS;
+    for (int call = first; call < end; call++) {
         for (int form = 0; form < FORMS; form++) {
             if (form == PERSISTENT && !persistent_there())
                 continue;
-            const char *name = counted((enum call)call, (enum form)form);
-            for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-                one((enum call)call, (enum form)form, sizes[s]);
-            const uint64_t made = kit_counted(name, "accelerated"), staged = kit_counted(name, "staged");
-            const uint64_t calls = sizeof sizes / sizeof *sizes * (form == PERSISTENT ? STARTS : 1);
-            CHECK(kit_plain || (made == calls && staged == 0), "%s: %llu of %llu calls were accelerated, %llu staged",
-                  name, (unsigned long long)made, (unsigned long long)calls, (unsigned long long)staged);
+            if (is_long)
+                all_sizes((enum call)call, (enum form)form, longer, sizeof longer / sizeof *longer);
+            else
+                all_sizes((enum call)call, (enum form)form, sizes, sizeof sizes / sizeof *sizes);
         }
     }
     MPI_Comm_free(&around);
-    kit_close(&out);
-    kit_close(&in);
+    for (int kind = 0; kind < 2; kind++) {
+        kit_close(&out[kind]);
+        kit_close(&in[kind]);
+    }
     return kit_end("moves_forms");
 }

@@ -262,7 +262,10 @@ static void persistent(int mixed)
             compare(&calls[i], mixed ? "persistent, mixed memory" : "persistent");
     }
     const uint64_t made = kit_counted("MPI_Allgather_init", "accelerated") - before;
-    CHECK(over_nodes ? made > 0 : made == (mixed ? STARTS : 2 * STARTS), "%llu starts are accelerated",
+    /* Rank 0 brings no device memory to the mixed request, and leaves its first start to the MPI. */
+    const uint64_t least = mixed ? STARTS + (kit_rank > 0) : 2 * STARTS,
+                   most = mixed && kit_rank == 0 ? STARTS : 2 * STARTS;
+    CHECK(over_nodes ? made > 0 : made >= least && made <= most, "%llu starts are accelerated",
           (unsigned long long)made);
     for (int i = 0; i < REQUESTS; i++) {
         MPI_Request_free(&requests[i]);

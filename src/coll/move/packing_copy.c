@@ -1,0 +1,82 @@
+/* Copies between elements in memory of the host and their packed form in scratch of the GPU. Elements with gaps are
+ * packed and unpacked by this thread, in pinned memory where there is some. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bounce/bounce.h"
+#include "coll/algorithm.h"
+#include "coll/move/packing.h"
+#include "core/status.h"
+
+enum { BOUNCE_MOST = 4 << 20 }; /* bytes of pinned memory */
+
+static int packing_copy_run(const struct tutti_team *team, const struct tutti_packing_copy *copy, int in)
+{
+    char *const host = (char *)tutti_elements_run(copy->host) + copy->first;
+    return in ? tutti_move(team, copy->packed, host, copy->bytes) : tutti_move(team, host, copy->packed, copy->bytes);
+}
+
+/* In parts of the pinned memory. */
+static int packing_copy_gaps(const struct tutti_team *team, const struct tutti_packing_copy *copy, int in)
+{
+    const uint64_t most = copy->bytes < BOUNCE_MOST ? copy->bytes : BOUNCE_MOST;
+    struct tutti_bounce *bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, (size_t)most);
+    struct tutti_elements host = *copy->host;
+    char *const between = bounce ? bounce->memory : malloc((size_t)most);
+    int status = between ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    for (uint64_t at = 0; at < copy->bytes && status == TUTTI_OK; at += most) {
+        const uint64_t n = copy->bytes - at < most ? copy->bytes - at : most;
+        char *const packed = (char *)copy->packed + at;
+        if (in)
+            status = tutti_elements_move(TUTTI_PACK, &host, copy->first + at, n, between);
+        else
+            status = tutti_move(team, between, packed, (size_t)n);
+        if (status == TUTTI_OK && in)
+            status = tutti_move(team, packed, between, (size_t)n);
+        else if (status == TUTTI_OK)
+            status = tutti_elements_move(TUTTI_UNPACK, &host, copy->first + at, n, between);
+    }
+    if (!bounce)
+        free(between);
+    tutti_bounce_give(bounce);
+    return status;
+}
+
+/* The window is memory of the host, too. */
+static int packing_copy_window(const struct tutti_packing_copy *copy, int in)
+{
+    struct tutti_elements host = *copy->host;
+    char *const run = (char *)tutti_elements_run(copy->host) + copy->first;
+    if (!host.whole)
+        return tutti_elements_move(in ? TUTTI_PACK : TUTTI_UNPACK, &host, copy->first, copy->bytes, copy->packed);
+    if (in)
+        memcpy(copy->packed, run, copy->bytes);
+    else
+        memcpy(run, copy->packed, copy->bytes);
+    return TUTTI_OK;
+}
+
+static int packing_copy_all(const struct tutti_team *team, const struct tutti_packing *x,
+                            const struct tutti_packing_copy *copies, unsigned n, int in)
+{
+    int status = TUTTI_OK;
+    for (unsigned i = 0; i < n && status == TUTTI_OK; i++) {
+        const char *const packed = copies[i].packed;
+        if (x->in_window && packed >= x->scratch && packed < x->scratch + x->used)
+            status = packing_copy_window(&copies[i], in);
+        else
+            status = copies[i].host->whole ? packing_copy_run(team, &copies[i], in)
+                                           : packing_copy_gaps(team, &copies[i], in);
+    }
+    return status;
+}
+
+int tutti_packing_copy_in(const struct tutti_team *team, const struct tutti_packing *x)
+{
+    return packing_copy_all(team, x, x->in, x->ins, 1);
+}
+
+int tutti_packing_copy_out(const struct tutti_team *team, const struct tutti_packing *x)
+{
+    return packing_copy_all(team, x, x->out, x->outs, 0);
+}
