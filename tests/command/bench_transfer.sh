@@ -94,7 +94,7 @@ if [ -z "$short" ]; then
         said=$("$tutti" bench scatterv --mpi "$mpi" -n 3 -m 8,20k -i 10 -x 2 --host-memory $memory --ways hand,staged 2>&1)
         holds "$said" "^# in host memory: ${memory%,*}\$" "host memory: head"
         for size in 8 20480; do
-            holds "$said" "^$size( +$number){4} +[0-9]+  mpi: [a-z ]+( +$number){4}  (hand|staged) +$number\$" \
+            holds "$said" "^$size( +$number){4} +[0-9]+  stored into results or through the windows( +$number){4}  (hand|staged) +$number\$" \
                 "scatterv, host memory of $memory, $size bytes"
         done
         lacks "$said" 'wrong' "scatterv, host memory of $memory"

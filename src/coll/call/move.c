@@ -66,7 +66,7 @@ static struct tutti_call move_call(const struct tutti_call *call)
 }
 
 /* Of `rows` those that this rank can run. */
-static uint32_t move_can(const struct tutti_team *team, const struct tutti_call *call, uint32_t rows)
+static uint32_t move_of_these(const struct tutti_team *team, const struct tutti_call *call, uint32_t rows)
 {
     uint32_t able = 0;
     for (int i = 0; i < TUTTI_MOVES; i++) {
@@ -111,8 +111,8 @@ uint32_t tutti_move_able(struct tutti_team *team, const struct tutti_call *call)
     const uint32_t first = runs->host ? TUTTI_MOVE_MIXED(permitted) : TUTTI_MOVE_USUAL(permitted);
     if (first & of_teams && runs->are && tutti_opening_waits(team, &mine, TUTTI_MOVES_TYPE, TUTTI_MOVES_OP, mine.count))
         return 0;
-    uint32_t usual = move_can(team, &mine, TUTTI_MOVE_USUAL(permitted)),
-             mixed = move_can(team, &mine, TUTTI_MOVE_MIXED(permitted));
+    uint32_t usual = move_of_these(team, &mine, TUTTI_MOVE_USUAL(permitted)),
+             mixed = move_of_these(team, &mine, TUTTI_MOVE_MIXED(permitted));
     runs->piece = runs->are ? tutti_packing_piece(team, call->move) : 0;
     if (runs->piece) {
         usual &= ~of_teams | tutti_moves_of_any_length();

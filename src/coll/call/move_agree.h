@@ -1,4 +1,4 @@
-/* What the ranks of a move tell each other when they arrive. Private to coll/. */
+/* What the ranks of a move publish when they arrive. Private to coll/. */
 #ifndef TUTTI_COLL_MOVE_AGREE_H
 #define TUTTI_COLL_MOVE_AGREE_H
 

@@ -1,5 +1,5 @@
 /* Copies between elements in memory of the host and their packed form in scratch of the GPU. Elements with gaps are
- * packed and unpacked by this thread, in pinned memory where there is some. */
+ * packed and unpacked by this thread, in pinned memory, or in ordinary memory if no pinned memory can be had. */
 #include <stdlib.h>
 #include <string.h>
 

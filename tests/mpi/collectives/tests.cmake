@@ -29,6 +29,24 @@ foreach(form packets fetched direct)
   tutti_mpi_test(mpi-moves-forms-${form}-shared PROGRAM mpi-moves_forms RANKS 4 MPIS openmpi ENV ${by_form} TUTTI_HOST_GPUS=2
                  TIMEOUT 45)
 endforeach()
+# With buffers in host memory, in place, and in pieces of the scratch; and where ranks share GPUs.
+set(by "*@fetch")
+set(by_fetch ${stats} "TUTTI_RULES=message:*@direct bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by} neighbor:${by}")
+foreach(where send recv root others sides place place_sides)
+  tutti_mpi_test(mpi-moves-forms-${where} PROGRAM mpi-moves_forms RANKS 3 RANKS_MPICH 2 ARGS ${where} ENV ${by_fetch} TIMEOUT 60)
+endforeach()
+foreach(row ll ll128 pipeline)
+  set(by_row ${stats} TUTTI_LINES=1 TUTTI_CHANNEL_MB=4 "TUTTI_RULES=message:*@direct moves_mixed:*@${row}")
+  tutti_mpi_test(mpi-moves-forms-sides-${row} PROGRAM mpi-moves_forms RANKS 3 ARGS sides ENV ${by_row} TIMEOUT 60 MPIS openmpi)
+endforeach()
+foreach(where root sides place place_sides)
+  tutti_mpi_test(mpi-moves-forms-${where}-long PROGRAM mpi-moves_forms RANKS 3 RANKS_MPICH 2 ARGS ${where} long
+                 ENV ${by_fetch} TUTTI_STAGING_MB=1 TIMEOUT 90)
+endforeach()
+foreach(gpus 1 2)
+  tutti_mpi_test(mpi-moves-forms-sides-shared-${gpus} PROGRAM mpi-moves_forms RANKS 4 MPIS openmpi ARGS sides
+                 ENV ${by_fetch} TUTTI_HOST_GPUS=${gpus} TIMEOUT 60)
+endforeach()
 # Tags of ranks that have nothing to move.
 program(nothing_to_move EVERYWHERE)
 tutti_mpi_test(mpi-nothing-to-move PROGRAM mpi-nothing_to_move RANKS 4 RANKS_MPICH 4 ENV ${stats} TIMEOUT 60 EVERYWHERE)
