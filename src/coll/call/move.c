@@ -84,14 +84,15 @@ static uint32_t move_permitted(struct tutti_team *team, const struct tutti_call 
     const size_t largest = tutti_move_largest(move);
     const uint32_t usual =
         tutti_moves_permitted(call->collective, largest, team->size, team->is_nonblocking, move->spare, move->aside);
-    const uint32_t mixed = usual && !move->spare ? tutti_moves_mixed_any(usual, team->size) : 0;
+    const uint32_t mixed =
+        usual && !move->spare ? tutti_moves_mixed_any(usual, team->size, tutti_lead_is(team, call)) : 0;
     if (!usual)
         return (uint32_t)TUTTI_NO(RULES);
     if ((usual | mixed) & tutti_move_rows_of_teams())
         move_flatten(team, move);
     if (move->runs.host == TUTTI_HOSTED_NONE)
         return TUTTI_MOVE_ROWS(usual, mixed);
-    const uint32_t fit = mixed ? tutti_moves_mixed(usual, largest, team->size) : 0;
+    const uint32_t fit = mixed ? tutti_moves_mixed(usual, largest, team->size, tutti_lead_is(team, call)) : 0;
     return fit ? TUTTI_MOVE_ROWS(0, fit) : (uint32_t)TUTTI_NO(HOST_SOME);
 }
 

@@ -76,7 +76,7 @@ static void move_ask(const struct tutti_team *team, const struct tutti_call *cal
 {
     _Atomic uint32_t *const asked = &team->slot[r]->asked;
     if (!(atomic_load_explicit(asked, memory_order_relaxed) & move_bit(call)) &&
-        tutti_moves_mixed(rows, tutti_move_largest(call->move), team->size))
+        tutti_moves_mixed(rows, tutti_move_largest(call->move), team->size, tutti_lead_is(team, call)))
         atomic_fetch_or_explicit(asked, move_bit(call), memory_order_relaxed);
 }
 

@@ -26,6 +26,7 @@ static const struct tutti_names moves = {
 enum {
     MOVES_NONBLOCKING = TUTTI_MOVER_SECTIONS, /* of nonblocking and persistent calls, before that of the call */
     MOVES_MIXED,                              /* of calls in which some blocks lie in memory of the host */
+    MOVES_MIXED_LEADERS,                      /* the same where ranks share GPUs */
     MOVES_SECTIONS
 };
 
@@ -35,13 +36,14 @@ static const struct tutti_section sections[MOVES_SECTIONS] = {
 #include "tutti/collectives.def"
     [MOVES_NONBLOCKING] = {"moves_nonblocking", &moves},
     [MOVES_MIXED] = {"moves_mixed", &moves},
+    [MOVES_MIXED_LEADERS] = {"moves_mixed_leaders", &moves},
 };
 
 static struct tutti_rules_room room = {.by_ranks = 1,
                                        .section = sections,
                                        .sections = MOVES_SECTIONS,
                                        .known = "bcast, gather, scatter, allgather, alltoall, neighbor, "
-                                                "moves_nonblocking, moves_mixed"};
+                                                "moves_nonblocking, moves_mixed, moves_mixed_leaders"};
 
 __attribute__((constructor)) static void moves_register(void)
 {
@@ -123,24 +125,30 @@ static uint32_t moves_by_kernel(void)
     return rows;
 }
 
-uint32_t tutti_moves_mixed(uint32_t permitted, size_t bytes, int ranks)
+static int moves_mixed_section(int led)
+{
+    return led ? MOVES_MIXED_LEADERS : MOVES_MIXED;
+}
+
+uint32_t tutti_moves_mixed(uint32_t permitted, size_t bytes, int ranks, int led)
 {
     int any;
-    const uint32_t named = moves_named(MOVES_MIXED, bytes, ranks, &any);
+    const uint32_t named = moves_named(moves_mixed_section(led), bytes, ranks, &any);
     return moves_by_kernel() & (any ? named : permitted | tutti_moves_of_any_length());
 }
 
-uint32_t tutti_moves_mixed_any(uint32_t permitted, int ranks)
+uint32_t tutti_moves_mixed_any(uint32_t permitted, int ranks, int led)
 {
-    static _Atomic uint64_t known; /* of the rules in force: their number + 1, ranks, rows */
+    static _Atomic uint64_t known[2]; /* of the rules in force: their number + 1, ranks, rows */
+    _Atomic uint64_t *const at = &known[led != 0];
     const uint64_t of = (uint64_t)(unsigned)(tutti_rules_in_force() + 1) << 32 | (uint64_t)(unsigned)ranks << 16;
-    uint64_t mask = atomic_load_explicit(&known, memory_order_relaxed);
+    uint64_t mask = atomic_load_explicit(at, memory_order_relaxed);
     if (mask >> 16 != of >> 16) {
         int from = tutti_rules_in_force(), choice;
         mask = of;
-        while ((choice = tutti_rules_next_any(room.first + MOVES_MIXED, ranks, &from)) >= 0)
+        while ((choice = tutti_rules_next_any(room.first + moves_mixed_section(led), ranks, &from)) >= 0)
             mask |= choice == MOVES_MPI ? 0 : UINT64_C(1) << choice;
-        atomic_store_explicit(&known, mask, memory_order_relaxed);
+        atomic_store_explicit(at, mask, memory_order_relaxed);
     }
     const uint32_t named = (uint32_t)(mask & 0xffff);
     return moves_by_kernel() & (named ? named : permitted | tutti_moves_of_any_length());

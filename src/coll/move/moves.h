@@ -33,10 +33,11 @@ int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move);
 uint32_t tutti_moves_permitted(enum tutti_collective collective, size_t bytes, int ranks, int nonblocking, int spare,
                                int aside);
 /* Local. The same where blocks of some rank lie in memory of the host: rows that are one kernel, of the section
- * moves_mixed, or, if no rule fits there, of those in `permitted`, and the row that takes any length. */
-uint32_t tutti_moves_mixed(uint32_t permitted, size_t bytes, int ranks);
+ * moves_mixed, or, if no rule fits there, of those in `permitted`, and the row that takes any length. led: ranks share
+ * GPUs: the section moves_mixed_leaders. */
+uint32_t tutti_moves_mixed(uint32_t permitted, size_t bytes, int ranks, int led);
 /* The same over all lengths, for ranks without such blocks, whose own blocks do not decide. */
-uint32_t tutti_moves_mixed_any(uint32_t permitted, int ranks);
+uint32_t tutti_moves_mixed_any(uint32_t permitted, int ranks, int led);
 /* Rows that take any length. */
 uint32_t tutti_moves_of_any_length(void);
 /* Local. Of these rows, those that TUTTI_RULES names: they are tried before rows that only measured or default rules

@@ -312,7 +312,11 @@ static const char cuda_rules[] =
     "alltoall:"
     " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 24m-1024g/2@direct *@fetch; "
     "neighbor:"
-    " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 32m-*@direct *@fetch";
+    " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 32m-*@direct *@fetch; "
+    "moves_mixed:"
+    " 0-32k@mpi 32k-256k@ll128 *@direct; "
+    "moves_mixed_leaders:"
+    " 0-1m@mpi *@direct";
 
 const struct tutti_device tutti_device_cuda = {
     .name = "cuda",
