@@ -62,6 +62,7 @@ struct tutti_move {
         int before;         /* 1: the team was not open when these were set */
         int packed;         /* enum tutti_packed: whether some runs have no address yet (move/packing.h) */
         int host;           /* enum tutti_hosted */
+        int ordinary;       /* 1: some of that memory is not pinned */
         /* piece: where the call goes in pieces the power of two of their bytes of each run, first this rank's own, then
          * that of all ranks; 0: in one piece. pieces: how many. */
         unsigned piece, pieces;

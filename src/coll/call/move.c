@@ -76,6 +76,13 @@ static uint32_t move_of_these(const struct tutti_team *team, const struct tutti_
     return able;
 }
 
+static enum tutti_mixed move_mixed_by(const struct tutti_team *team, const struct tutti_call *call)
+{
+    if (tutti_lead_is(team, call))
+        return TUTTI_MIXED_LEADERS;
+    return call->move->runs.ordinary ? TUTTI_MIXED_ORDINARY : TUTTI_MIXED_PINNED;
+}
+
 /* Rows that this rank permits for both kinds of calls. Of a call with blocks in memory of the host, a rank that has
  * such blocks decides by their length. */
 static uint32_t move_permitted(struct tutti_team *team, const struct tutti_call *call)
@@ -92,7 +99,7 @@ static uint32_t move_permitted(struct tutti_team *team, const struct tutti_call 
         move_flatten(team, move);
     if (move->runs.host == TUTTI_HOSTED_NONE)
         return TUTTI_MOVE_ROWS(usual, mixed);
-    const uint32_t fit = mixed ? tutti_moves_mixed(usual, largest, team->size, tutti_lead_is(team, call)) : 0;
+    const uint32_t fit = mixed ? tutti_moves_mixed(usual, move_mixed_by(team, call), largest, team->size) : 0;
     return fit ? TUTTI_MOVE_ROWS(0, fit) : (uint32_t)TUTTI_NO(HOST_SOME);
 }
 

@@ -71,12 +71,14 @@ int tutti_move_is_asked(const struct tutti_team *team, enum tutti_collective col
 }
 
 /* A rank has left the call to the MPI since its blocks lie in memory of the host, where this one has device memory. If
- * the rules name a row for such a call of this length, asks it to stay in the next call of the collective. */
+ * the rules name a row for such a call of this length, with the kind of memory that reaches furthest, asks it to stay
+ * in the next call of the collective. */
 static void move_ask(const struct tutti_team *team, const struct tutti_call *call, uint32_t rows, int r)
 {
     _Atomic uint32_t *const asked = &team->slot[r]->asked;
     if (!(atomic_load_explicit(asked, memory_order_relaxed) & move_bit(call)) &&
-        tutti_moves_mixed(rows, tutti_move_largest(call->move), team->size, tutti_lead_is(team, call)))
+        tutti_moves_mixed(rows, tutti_lead_is(team, call) ? TUTTI_MIXED_LEADERS : TUTTI_MIXED_PINNED,
+                          tutti_move_largest(call->move), team->size))
         atomic_fetch_or_explicit(asked, move_bit(call), memory_order_relaxed);
 }
 

@@ -84,6 +84,7 @@ static int flatten_sends(struct tutti_move *move, int *blocks, int *hosts)
         if (!flatten_block(move, block, &runs->gpu, &runs->packed))
             return 0;
         *hosts += block->host != 0;
+        runs->ordinary |= block->host == 1;
         ++*blocks;
         runs->packed |= move->aside;
         flatten_add(block, move->aside, &at, &run->bytes, &seen, &runs->joined_sends);
@@ -104,6 +105,7 @@ static int flatten_receives(struct tutti_move *move, int *blocks, int *hosts)
         if (!flatten_block(move, block, &runs->gpu, &runs->packed))
             return 0;
         *hosts += block->host != 0;
+        runs->ordinary |= block->host == 1;
         ++*blocks;
         runs->near &= !block->elements.placed && !block->host;
         flatten_add(block, 0, &run->at, &run->bytes, &seen, &runs->joined_receives);
@@ -162,6 +164,7 @@ int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move)
     runs->near = 1;
     runs->packed = TUTTI_PACKED_NOT;
     runs->host = TUTTI_HOSTED_NONE;
+    runs->ordinary = 0;
     runs->piece = runs->pieces = 0;
     runs->joined_sends = runs->joined_receives = 0;
     if (team->size > TUTTI_MAX_GPUS)

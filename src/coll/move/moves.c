@@ -26,8 +26,7 @@ static const struct tutti_names moves = {
 enum {
     MOVES_NONBLOCKING = TUTTI_MOVER_SECTIONS, /* of nonblocking and persistent calls, before that of the call */
     MOVES_MIXED,                              /* of calls in which some blocks lie in memory of the host */
-    MOVES_MIXED_LEADERS,                      /* the same where ranks share GPUs */
-    MOVES_SECTIONS
+    MOVES_SECTIONS = MOVES_MIXED + TUTTI_MIXED_SECTIONS
 };
 
 static const struct tutti_section sections[MOVES_SECTIONS] = {
@@ -35,15 +34,16 @@ static const struct tutti_section sections[MOVES_SECTIONS] = {
 #define TUTTI_MOVER_RULES(ID, name) [TUTTI_MOVER_RULES_##ID] = {name, &moves},
 #include "tutti/collectives.def"
     [MOVES_NONBLOCKING] = {"moves_nonblocking", &moves},
-    [MOVES_MIXED] = {"moves_mixed", &moves},
-    [MOVES_MIXED_LEADERS] = {"moves_mixed_leaders", &moves},
+    [MOVES_MIXED + TUTTI_MIXED_ORDINARY] = {"moves_mixed", &moves},
+    [MOVES_MIXED + TUTTI_MIXED_PINNED] = {"moves_pinned", &moves},
+    [MOVES_MIXED + TUTTI_MIXED_LEADERS] = {"moves_mixed_leaders", &moves},
 };
 
 static struct tutti_rules_room room = {.by_ranks = 1,
                                        .section = sections,
                                        .sections = MOVES_SECTIONS,
                                        .known = "bcast, gather, scatter, allgather, alltoall, neighbor, "
-                                                "moves_nonblocking, moves_mixed, moves_mixed_leaders"};
+                                                "moves_nonblocking, moves_mixed, moves_pinned, moves_mixed_leaders"};
 
 __attribute__((constructor)) static void moves_register(void)
 {
@@ -125,33 +125,39 @@ static uint32_t moves_by_kernel(void)
     return rows;
 }
 
-static int moves_mixed_section(int led)
-{
-    return led ? MOVES_MIXED_LEADERS : MOVES_MIXED;
-}
-
-uint32_t tutti_moves_mixed(uint32_t permitted, size_t bytes, int ranks, int led)
+uint32_t tutti_moves_mixed(uint32_t permitted, enum tutti_mixed mixed, size_t bytes, int ranks)
 {
     int any;
-    const uint32_t named = moves_named(moves_mixed_section(led), bytes, ranks, &any);
+    const uint32_t named = moves_named(MOVES_MIXED + (int)mixed, bytes, ranks, &any);
     return moves_by_kernel() & (any ? named : permitted | tutti_moves_of_any_length());
+}
+
+/* Rows that the section names for calls of any length. */
+static uint32_t moves_mixed_named(enum tutti_mixed mixed, int ranks)
+{
+    static _Atomic uint64_t known[TUTTI_MIXED_SECTIONS]; /* of the rules in force: their number + 1, ranks, rows */
+    const uint64_t of = (uint64_t)(unsigned)(tutti_rules_in_force() + 1) << 32 | (uint64_t)(unsigned)ranks << 16;
+    uint64_t mask = atomic_load_explicit(&known[mixed], memory_order_relaxed);
+    if (mask >> 16 != of >> 16) {
+        int from = tutti_rules_in_force(), choice;
+        mask = of;
+        while ((choice = tutti_rules_next_any(room.first + MOVES_MIXED + (int)mixed, ranks, &from)) >= 0)
+            mask |= choice == MOVES_MPI ? 0 : UINT64_C(1) << choice;
+        atomic_store_explicit(&known[mixed], mask, memory_order_relaxed);
+    }
+    return (uint32_t)(mask & 0xffff);
 }
 
 uint32_t tutti_moves_mixed_any(uint32_t permitted, int ranks, int led)
 {
-    static _Atomic uint64_t known[2]; /* of the rules in force: their number + 1, ranks, rows */
-    _Atomic uint64_t *const at = &known[led != 0];
-    const uint64_t of = (uint64_t)(unsigned)(tutti_rules_in_force() + 1) << 32 | (uint64_t)(unsigned)ranks << 16;
-    uint64_t mask = atomic_load_explicit(at, memory_order_relaxed);
-    if (mask >> 16 != of >> 16) {
-        int from = tutti_rules_in_force(), choice;
-        mask = of;
-        while ((choice = tutti_rules_next_any(room.first + moves_mixed_section(led), ranks, &from)) >= 0)
-            mask |= choice == MOVES_MPI ? 0 : UINT64_C(1) << choice;
-        atomic_store_explicit(at, mask, memory_order_relaxed);
+    const uint32_t every = permitted | tutti_moves_of_any_length();
+    uint32_t rows = 0;
+    for (int mixed = led ? TUTTI_MIXED_LEADERS : 0; mixed < (led ? TUTTI_MIXED_SECTIONS : TUTTI_MIXED_LEADERS);
+         mixed++) {
+        const uint32_t named = moves_mixed_named((enum tutti_mixed)mixed, ranks);
+        rows |= named ? named : every;
     }
-    const uint32_t named = (uint32_t)(mask & 0xffff);
-    return moves_by_kernel() & (named ? named : permitted | tutti_moves_of_any_length());
+    return moves_by_kernel() & rows;
 }
 
 int tutti_moves_next(enum tutti_collective collective, size_t bytes, int ranks, int *from)

@@ -32,11 +32,14 @@ int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move);
  * also those that take any length, since fetch cannot. Ranks may have different rules: what all permit is taken. */
 uint32_t tutti_moves_permitted(enum tutti_collective collective, size_t bytes, int ranks, int nonblocking, int spare,
                                int aside);
-/* Local. The same where blocks of some rank lie in memory of the host: rows that are one kernel, of the section
- * moves_mixed, or, if no rule fits there, of those in `permitted`, and the row that takes any length. led: ranks share
- * GPUs: the section moves_mixed_leaders. */
-uint32_t tutti_moves_mixed(uint32_t permitted, size_t bytes, int ranks, int led);
-/* The same over all lengths, for ranks without such blocks, whose own blocks do not decide. */
+/* By which rules a rank with blocks in memory of the host chooses: moves_mixed; moves_pinned, if all of that memory is
+ * pinned; moves_mixed_leaders where ranks share GPUs. */
+enum tutti_mixed { TUTTI_MIXED_ORDINARY, TUTTI_MIXED_PINNED, TUTTI_MIXED_LEADERS, TUTTI_MIXED_SECTIONS };
+/* Local. The rows for a call in which blocks lie in memory of the host: those that are one kernel, of the section, or,
+ * if no rule fits there, of those in `permitted`, and the row that takes any length. */
+uint32_t tutti_moves_mixed(uint32_t permitted, enum tutti_mixed mixed, size_t bytes, int ranks);
+/* The same over all lengths and kinds of memory, for ranks without such blocks, whose own blocks do not decide. led:
+ * ranks share GPUs. */
 uint32_t tutti_moves_mixed_any(uint32_t permitted, int ranks, int led);
 /* Rows that take any length. */
 uint32_t tutti_moves_of_any_length(void);

@@ -314,7 +314,9 @@ static const char cuda_rules[] =
     "neighbor:"
     " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 32m-*@direct *@fetch; "
     "moves_mixed:"
-    " 0-32k@mpi 32k-256k@ll128 *@direct; "
+    " 0-96k@mpi *@direct; "
+    "moves_pinned:"
+    " 0-24k@mpi *@direct; "
     "moves_mixed_leaders:"
     " 0-1m@mpi *@direct";
 
