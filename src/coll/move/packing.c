@@ -369,15 +369,29 @@ uint64_t tutti_packing_room(const struct tutti_team *team, const struct tutti_mo
     return move->runs.packed ? packing_room_for(team, move, UINT64_MAX, 0, &x) : 0;
 }
 
-struct tutti_bounce *tutti_packing_window(const struct tutti_team *team, const struct tutti_move *move)
+/* Bytes of the scratch in pinned memory; 0: none. */
+static size_t packing_window_room(const struct tutti_team *team, const struct tutti_move *move)
 {
     struct tutti_packing x;
-    if (!move->runs.host || move->runs.pieces > 1 || !packing_reaches_pinned(team))
-        return NULL;
+    if (!move->runs.host || move->runs.piece || !packing_reaches_pinned(team))
+        return 0;
     const uint64_t bytes = packing_room_for(team, move, UINT64_MAX, 1, &x);
-    if (bytes == 0 || bytes > WINDOW_MOST)
-        return NULL;
-    return tutti_bounce_take(&tutti_bounce_pinned, -1, (size_t)bytes);
+    return bytes > WINDOW_MOST ? 0 : (size_t)bytes;
+}
+
+/* Pinned memory is made before the ranks wait for each other, and kept until the call takes it: to make some waits for
+ * the kernels of other calls, which may wait for this call of a peer. */
+static void packing_window_prepare(const struct tutti_team *team, const struct tutti_move *move)
+{
+    const size_t bytes = packing_window_room(team, move);
+    if (bytes > 0)
+        tutti_bounce_give(tutti_bounce_take(&tutti_bounce_pinned, -1, bytes));
+}
+
+struct tutti_bounce *tutti_packing_window(const struct tutti_team *team, const struct tutti_move *move)
+{
+    const size_t bytes = packing_window_room(team, move);
+    return bytes > 0 ? tutti_bounce_take_kept(&tutti_bounce_pinned, -1, bytes) : NULL;
 }
 
 unsigned tutti_packing_piece(const struct tutti_team *team, const struct tutti_move *move)
@@ -407,6 +421,7 @@ int tutti_packing_prepare(struct tutti_team *team, const struct tutti_move *move
         status = tutti_pack_prepare(team->gpu, x.pack[i].plan);
     for (unsigned i = 0; i < x.unpacks && status == TUTTI_OK; i++)
         status = tutti_pack_prepare(team->gpu, x.unpack[i].plan);
+    packing_window_prepare(team, move);
     return status == TUTTI_OK || TUTTI_NO(TYPE);
 }
 

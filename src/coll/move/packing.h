@@ -68,7 +68,8 @@ uint64_t tutti_packing_room(const struct tutti_team *team, const struct tutti_mo
  * the power of two of the bytes that a piece of it may have of each run. 0: the call goes in one piece. */
 unsigned tutti_packing_piece(const struct tutti_team *team, const struct tutti_move *move);
 /* Local. Scratch in pinned memory for few bytes in memory of the host, which the kernel of the move reads and writes
- * there: no copies around it. NULL: in memory of the GPU. The caller gives it back. */
+ * there: no copies around it. tutti_packing_prepare() has made it. NULL: in memory of the GPU. The caller gives it
+ * back. */
 struct tutti_bounce *tutti_packing_window(const struct tutti_team *team, const struct tutti_move *move);
 /* Local. The bytes [begin, end) of each run: *flow, with their addresses, and what to do before and after. window: the
  * scratch; NULL: in memory of the GPU. */

@@ -1,5 +1,6 @@
 /* Copies between elements in memory of the host and their packed form in scratch of the GPU. Elements with gaps are
- * packed and unpacked by this thread, in pinned memory, or in ordinary memory if no pinned memory can be had. */
+ * packed and unpacked by this thread, in pinned memory that is kept, or in ordinary memory: to make pinned memory waits
+ * for kernels of other calls, which may wait for this call of a peer. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ static int packing_copy_run(const struct tutti_team *team, const struct tutti_pa
 static int packing_copy_gaps(const struct tutti_team *team, const struct tutti_packing_copy *copy, int in)
 {
     const uint64_t most = copy->bytes < BOUNCE_MOST ? copy->bytes : BOUNCE_MOST;
-    struct tutti_bounce *bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, (size_t)most);
+    struct tutti_bounce *bounce = tutti_bounce_take_kept(&tutti_bounce_pinned, -1, (size_t)most);
     struct tutti_elements host = *copy->host;
     char *const between = bounce ? bounce->memory : malloc((size_t)most);
     int status = between ? TUTTI_OK : TUTTI_ERR_MEMORY;
