@@ -10,7 +10,7 @@
 #include "persistent.h"
 #include "support/random.h"
 
-enum { RANKS = 8, MOST = 20000, LONG = 700000, STARTS = 3 };
+enum { RANKS = 8, MOST = 20000, LONG = 400000, STARTS = 3 };
 /* DEVICE: device memory everywhere. SEND, RECV: what is sent from, or received into, lies in memory of the host, on all
  * ranks. ROOT, OTHERS: both buffers of the root, or of all others; a call without a root has one too. SIDES: drawn for
  * each rank and side. PLACE: device memory, MPI_IN_PLACE; PLACE_SIDES: drawn for each rank. */
@@ -265,7 +265,7 @@ static void all_sizes(enum call call, enum form form, const int *sizes, int n_si
 
 int main(int argc, char **argv)
 {
-    static const int sizes[] = {1, 2, 25, 1000, MOST}, longer[] = {LONG / 3, LONG};
+    static const int sizes[] = {1, 2, 25, 1000, MOST}, longer[] = {LONG};
     int is_long = 0;
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (kit_size < 2 || kit_size > RANKS)

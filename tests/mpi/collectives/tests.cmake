@@ -41,7 +41,7 @@ foreach(row ll ll128 pipeline)
 endforeach()
 foreach(where root sides place place_sides)
   tutti_mpi_test(mpi-moves-forms-${where}-long PROGRAM mpi-moves_forms RANKS 3 RANKS_MPICH 2 ARGS ${where} long
-                 ENV ${by_fetch} TUTTI_STAGING_MB=1 TIMEOUT 90)
+                 ENV ${by_fetch} TUTTI_STAGING_MB=1 TIMEOUT 120)
 endforeach()
 foreach(gpus 1 2)
   tutti_mpi_test(mpi-moves-forms-sides-shared-${gpus} PROGRAM mpi-moves_forms RANKS 4 MPIS openmpi ARGS sides
