@@ -1,11 +1,12 @@
 /* Each collective that moves data in each of its forms, blocking, nonblocking and persistent: the result, and that
  * Tutti has made every call of every form itself, by the counters. Blocks from one element on. Arguments: where the
- * buffers lie (device, if none is named), and `long` for longer blocks. Needs TUTTI_STATS=1 and rules that stage
- * nothing. */
+ * buffers lie (device, if none is named), `long` for longer blocks, `pinned` for host memory that is pinned. Needs
+ * TUTTI_STATS=1 and rules that stage nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/device.h"
 #include "kit.h"
 #include "persistent.h"
 #include "support/random.h"
@@ -263,15 +264,33 @@ static void all_sizes(enum call call, enum form form, const int *sizes, int n_si
           (unsigned long long)made, (unsigned long long)calls, (unsigned long long)first);
 }
 
+/* Puts the buffer into pinned memory. */
+static void pin(struct kit_buffer *b)
+{
+    void *memory = NULL;
+    if (!CHECK(tutti_device()->memory.alloc_pinned(b->room + 2 * KIT_GUARD + KIT_OFFSET, &memory) == 0,
+               "pinned memory"))
+        return;
+    free(b->base);
+    b->base = memory;
+}
+
+static void unpin(struct kit_buffer *b)
+{
+    tutti_device()->memory.free_pinned(b->base);
+    b->base = NULL;
+}
+
 int main(int argc, char **argv)
 {
     static const int sizes[] = {1, 2, 25, 1000, MOST}, longer[] = {LONG};
-    int is_long = 0;
+    int is_long = 0, is_pinned = 0;
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (kit_size < 2 || kit_size > RANKS)
         kit_skip("moves_forms", "two to eight ranks");
     for (int i = 1; i < argc; i++) {
         is_long |= strcmp(argv[i], "long") == 0;
+        is_pinned |= strcmp(argv[i], "pinned") == 0 && !kit_plain;
         for (int w = 0; w < WHERES; w++)
             where = strcmp(argv[i], wheres[w]) == 0 ? (enum where)w : where;
     }
@@ -279,6 +298,10 @@ int main(int argc, char **argv)
     for (int kind = 0; kind < 2; kind++) {
         kit_open(&out[kind], kind ? KIT_DEVICE : KIT_HOST, room);
         kit_open(&in[kind], kind ? KIT_DEVICE : KIT_HOST, room);
+    }
+    if (is_pinned) {
+        pin(&out[0]);
+        pin(&in[0]);
     }
     neighbours_open();
     if (where != DEVICE) { /* a rank that has passed no device memory takes no part in calls on it */
@@ -297,6 +320,10 @@ int main(int argc, char **argv)
         }
     }
     MPI_Comm_free(&around);
+    if (is_pinned) {
+        unpin(&out[0]);
+        unpin(&in[0]);
+    }
     for (int kind = 0; kind < 2; kind++) {
         kit_close(&out[kind]);
         kit_close(&in[kind]);

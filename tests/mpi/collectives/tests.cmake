@@ -35,6 +35,9 @@ set(by_fetch ${stats} "TUTTI_RULES=message:*@direct bcast:${by} gather:${by} sca
 foreach(where send recv root others sides place place_sides)
   tutti_mpi_test(mpi-moves-forms-${where} PROGRAM mpi-moves_forms RANKS 3 RANKS_MPICH 2 ARGS ${where} ENV ${by_fetch} TIMEOUT 60)
 endforeach()
+tutti_mpi_test(mpi-moves-forms-sides-pinned PROGRAM mpi-moves_forms RANKS 3 RANKS_MPICH 2 ARGS sides pinned ENV ${by_fetch} TIMEOUT 60)
+tutti_mpi_test(mpi-moves-forms-sides-pinned-shared PROGRAM mpi-moves_forms RANKS 4 MPIS openmpi ARGS sides pinned
+               ENV ${by_fetch} TUTTI_HOST_GPUS=2 TIMEOUT 60)
 foreach(row ll ll128 pipeline)
   set(by_row ${stats} TUTTI_LINES=1 TUTTI_CHANNEL_MB=4 "TUTTI_RULES=message:*@direct moves_mixed:*@${row}")
   tutti_mpi_test(mpi-moves-forms-sides-${row} PROGRAM mpi-moves_forms RANKS 3 ARGS sides ENV ${by_row} TIMEOUT 60 MPIS openmpi)
