@@ -43,6 +43,8 @@ static int mover_block_of(const struct tutti_buffer *buffer, int i, struct tutti
     out->count = tutti_buffer_count(buffer, i);
     if (out->count < 0 || (out->count > 0 && out->type == tutti_handles.no_type))
         return 0;
+    if (out->count > 0 && buffer->buffer == MPI_IN_PLACE) /* where it must not be */
+        return 0;
     if (out->count > 0 && !buffer->types && tutti_next.MPI_Type_get_extent_x(out->type, &lower, &extent) != MPI_SUCCESS)
         return 0;
     out->at = tutti_buffer_block(buffer, i, extent);
