@@ -13,8 +13,17 @@
 
 /* ---- blocks as elements ---- */
 
-/* Blocks of one side. 0 if a type has no plan and the call needs plans. */
-static int mover_elements(struct tutti_mover *x, struct tutti_mover_block *from, int n, struct tutti_move_block *to)
+/* 1 if elements that have bytes lie nowhere: there is no buffer, and the type has no addresses. A list of types may
+ * have the addresses beside it. */
+static int mover_lies_nowhere(const struct tutti_buffer *buffer, const struct tutti_mover_block *block)
+{
+    return unlikely(!buffer->buffer) && block->layout->plan && block->layout->plan->true_lower == 0 &&
+           (!buffer->types || !block->at);
+}
+
+/* Blocks of one side. 0 if a type has no plan and the call needs plans, or the arguments are wrong. */
+static int mover_elements(struct tutti_mover *x, const struct tutti_buffer *buffer, struct tutti_mover_block *from,
+                          int n, struct tutti_move_block *to)
 {
     const char *counted = NULL;
     struct tutti_layout *layout = NULL;
@@ -31,6 +40,8 @@ static int mover_elements(struct tutti_mover *x, struct tutti_mover_block *from,
         if (!layout || (!layout->plan && !x->takes_any) || !tutti_layout_committed(layout, block->type) ||
             __builtin_mul_overflow(block->count, layout->size, &bytes))
             return TUTTI_NO(TYPE);
+        if (bytes > 0 && mover_lies_nowhere(buffer, block))
+            return TUTTI_NO(OTHER);
         to[i].elements = tutti_message_elements(block->at, block->count, layout);
         x->without += !layout->plan && bytes > 0;
         to[i].bytes = (uint64_t)bytes;
@@ -62,7 +73,8 @@ static int mover_describe_blocks(struct tutti_mover *x)
     move->aside = x->blocks.aside;
     move->sends = ins;
     move->receives = outs;
-    if (!mover_elements(x, x->blocks.in, ins, move->send) || !mover_elements(x, x->blocks.out, outs, move->receive))
+    if (!mover_elements(x, &x->call->in, x->blocks.in, ins, move->send) ||
+        !mover_elements(x, &x->call->out, x->blocks.out, outs, move->receive))
         return 0;
     /* A rank alone that moves nothing, as in a broadcast: the MPI, which looks at the types, is not called otherwise.
      */
@@ -94,6 +106,26 @@ int tutti_mover_on_host(const struct tutti_collective_args *call)
     return mover_buffer_on_host(&call->in) && (one || mover_buffer_on_host(&call->out));
 }
 
+/* 1 if the MPI refuses such a call: the buffers are one, or a block that the rank sends to itself is received where it
+ * is. */
+static int mover_alias(const struct tutti_mover *x)
+{
+    const struct tutti_mover_blocks *blocks = &x->blocks;
+    const int own = x->team->rank;
+    if (likely(!tutti_quirks.refuses_alias))
+        return 0;
+    if (x->call->in.buffer == x->call->out.buffer && x->call->collective != TUTTI_COLLECTIVE_BCAST && blocks->ins > 0 &&
+        blocks->outs > 0)
+        return 1;
+    for (int i = 0; i < blocks->ins; i++) {
+        for (int j = 0; blocks->in[i].rank == own && blocks->in[i].count > 0 && j < blocks->outs; j++) {
+            if (blocks->out[j].rank == own && blocks->out[j].count > 0 && blocks->out[j].at == blocks->in[i].at)
+                return 1;
+        }
+    }
+    return 0;
+}
+
 /* 0 if this rank cannot take part, and the reason. */
 static int mover_describe(struct tutti_mover *x)
 {
@@ -101,13 +133,12 @@ static int mover_describe(struct tutti_mover *x)
         return TUTTI_NO(HOST_SOME);
     if (!tutti_endpoint)
         return TUTTI_NO(APART);
-    if (x->call->in.buffer == x->call->out.buffer && x->call->collective != TUTTI_COLLECTIVE_BCAST &&
-        tutti_quirks.refuses_alias) /* the MPI refuses it */
-        return TUTTI_NO(ALIAS);
     tutti_endpoint_poll(tutti_endpoint);
     if (x->on_host && !tutti_move_is_asked(x->team, x->call->collective))
         return TUTTI_NO(HOST_SOME);
-    return mover_describe_blocks(x);
+    if (!mover_describe_blocks(x))
+        return 0;
+    return !mover_alias(x) || TUTTI_NO(ALIAS);
 }
 
 void tutti_mover_begin(struct tutti_mover *mover, const struct tutti_collective_args *call, struct tutti_team *team,

@@ -79,8 +79,7 @@ int tutti_mover_job_able(struct tutti_mover_job *job)
     tutti_why_set(job->job.reason);
     job->job.able = tutti_move_able(job->job.team, &job->call);
     job->job.looked = 1;
-    if (!job->job.able)
-        tutti_why_set(job->job.reason = tutti_why_take(TUTTI_REASON_OTHER));
+    tutti_why_set(job->job.reason = tutti_why_take(TUTTI_REASON_OTHER)); /* of all rows that the call might have */
     return job->job.able != 0;
 }
 

@@ -3,6 +3,11 @@ program(wrong_args EVERYWHERE)
 tutti_mpi_test(mpi-wrong-args PROGRAM mpi-wrong_args RANKS 2 ENV ${stats} TIMEOUT 40 MPIS ${TUTTI_MPI_SYSTEM} mpich5)
 tutti_mpi_test(mpi-wrong-args-far PROGRAM mpi-wrong_args RANKS 2
                ENV ${stats} TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined TIMEOUT 40)
+program(wrong_mixed EVERYWHERE)
+tutti_mpi_test(mpi-wrong-mixed PROGRAM mpi-wrong_mixed RANKS 3 RANKS_MPICH 2 ENV ${stats} TIMEOUT 60
+               MPIS ${TUTTI_MPI_SYSTEM} mpich5 openmpi5)
+tutti_mpi_test(mpi-wrong-mixed-fetched PROGRAM mpi-wrong_mixed RANKS 3 RANKS_MPICH 2 TIMEOUT 60
+               ENV ${stats} TUTTI_RULES=message:*@direct)
 program(progress)
 tutti_mpi_test(mpi-progress PROGRAM mpi-progress RANKS 2)
 program(deadlocks EVERYWHERE WITH life/deadlocks_calls.c life/deadlocks_reductions.c)
