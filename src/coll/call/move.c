@@ -238,7 +238,7 @@ int tutti_move_agree(struct tutti_team *team, const struct tutti_call *call, uin
 int tutti_move_run_rows(struct tutti_team *team, const struct tutti_call *call, uint32_t able, const char **how)
 {
     struct tutti_call mine = move_call(call);
-    struct tutti_move_agreed agreed = {.able = able};
+    struct tutti_move_agreed agreed = {.able = able, .runs = 1};
     int status = able ? tutti_coll_settle(team) : TUTTI_OK;
     *how = NULL;
     if (status != TUTTI_OK && status != TUTTI_ERR_UNAVAILABLE) /* peers would wait for this rank */

@@ -169,7 +169,7 @@ int tutti_move_meet(struct tutti_team *team, const struct tutti_call *call, stru
             runs->before |= runs->packed || !tutti_coll_of(team)->moves_prepared;
         mine.blocks = mine.blocks < HELD_MASK ? mine.blocks : HELD_MASK;
         mine.blocks |= (uint32_t)runs->before << BEFORE_AT;
-        if (tutti_lead_is(team, call) && !runs->before && mine.kind == TUTTI_ARRIVAL_DEVICE &&
+        if (agreed->runs && tutti_lead_is(team, call) && !runs->before && mine.kind == TUTTI_ARRIVAL_DEVICE &&
             (likely & tutti_move_rows_of_teams() || tutti_coll_of(team)->mixed & move_bit(call)))
             tutti_lead_offer(team, call);
     }

@@ -188,8 +188,12 @@ static int one(enum call call, enum form form, int n, int draw)
         contents(call, n, root, round, sent, want, &blocks);
         const int *send = is_in_place() ? MPI_IN_PLACE : kit_put(source, 0, sent, bytes);
         int *receive = kit_put(target, 0, is_in_place() ? placed(call, n, sent, room) : NULL, bytes);
-        if (round == 0)
+        if (round == 0) {
+            memcpy(room, kit_get(target, NULL), bytes);
             code = make(call, form, n, root, send, receive, &request);
+            if (form == PERSISTENT) /* nothing is moved before the start */
+                wrong += memcmp(room, kit_get(target, NULL), bytes) != 0;
+        }
         if (code == MPI_SUCCESS && form == PERSISTENT)
             code = MPI_Start(&request);
         if (code == MPI_SUCCESS && form != BLOCKING)
