@@ -330,6 +330,24 @@ struct tutti_bounce *tutti_bounce_take_kept(const struct tutti_bounce_kind *kind
     return piece ? &piece->base : NULL;
 }
 
+void tutti_bounce_give_kept(struct tutti_bounce *bounce)
+{
+    struct piece *piece = (struct piece *)(void *)bounce;
+    if (!bounce)
+        return;
+    tutti_lock_take(&lock);
+    const int lives = piece->life == tutti_gpu_life(piece->gpu);
+    if (lives)
+        bounce_keep(piece);
+    tutti_lock_give(&lock);
+    if (lives)
+        return;
+    const size_t ended = bounce_end(piece, 0);
+    tutti_lock_take(&lock);
+    counts.held -= ended;
+    tutti_lock_give(&lock);
+}
+
 void tutti_bounce_give(struct tutti_bounce *bounce)
 {
     struct piece *piece = (struct piece *)(void *)bounce;

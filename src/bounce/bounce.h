@@ -44,6 +44,8 @@ struct tutti_bounce *tutti_bounce_take(const struct tutti_bounce_kind *kind, int
 /* The same, but allocates nothing: NULL where none is kept. The caller has just asked the device what memory is, which
  * notices resets. */
 struct tutti_bounce *tutti_bounce_take_kept(const struct tutti_bounce_kind *kind, int gpu, size_t bytes);
+/* Gives that back, and frees nothing of the device: for a rank whose peers wait for it. */
+void tutti_bounce_give_kept(struct tutti_bounce *bounce);
 /* 1 if a bounce buffer of so many bytes can be kept for the next call, with what is taken now. */
 int tutti_bounce_fits(size_t bytes);
 /* Nothing reads or writes it any more, the device neither. Takes NULL. */

@@ -76,7 +76,8 @@ struct tutti_bounce *tutti_packing_window(const struct tutti_team *team, const s
 void tutti_packing_of(const struct tutti_team *team, const struct tutti_move *move, void *window, uint64_t begin,
                       uint64_t end, struct tutti_packing *x, struct tutti_move_flow *flow);
 
-/* Local. The copies of elements in memory of the host, before the kernel and after it. Done on return. Statuses. */
+/* Local. The copies of elements in memory of the host: those before the kernel, in the order of the team's stream, in
+ * which no kernel stays; those after it, done on return. They wait for no kernel but this call's. Statuses. */
 int tutti_packing_copy_in(const struct tutti_team *team, const struct tutti_packing *x);
 int tutti_packing_copy_out(const struct tutti_team *team, const struct tutti_packing *x);
 

@@ -1,23 +1,30 @@
-/* Copies between elements in memory of the host and their packed form in scratch of the GPU. Elements with gaps are
- * packed and unpacked by this thread, in pinned memory that is kept, or in ordinary memory: to make pinned memory waits
- * for kernels of other calls, which may wait for this call of a peer. */
+/* Copies between elements in memory of the host and their packed form in scratch of the GPU, in the team's stream:
+ * plain copies would wait for the default stream of the program. Elements with gaps are packed and unpacked by this
+ * thread, in pinned memory that is kept, or in ordinary memory: to make or to free pinned memory waits for kernels of
+ * other calls, which may wait for this call of a peer. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "bounce/bounce.h"
 #include "coll/algorithm.h"
 #include "coll/move/packing.h"
+#include "core/phases.h"
 #include "core/status.h"
 
 enum { BOUNCE_MOST = 4 << 20 }; /* bytes of pinned memory */
 
-static int packing_copy_run(const struct tutti_team *team, const struct tutti_packing_copy *copy, int in)
+static int packing_put(const struct tutti_team *team, void *host, void *packed, size_t bytes, int in)
 {
-    char *const host = (char *)tutti_elements_run(copy->host) + copy->first;
-    return in ? tutti_move(team, copy->packed, host, copy->bytes) : tutti_move(team, host, copy->packed, copy->bytes);
+    return in ? team->device->stream.copy(team->stream, packed, host, bytes)
+              : team->device->stream.copy(team->stream, host, packed, bytes);
 }
 
-/* In parts of the pinned memory. */
+static int packing_copy_run(const struct tutti_team *team, const struct tutti_packing_copy *copy, int in)
+{
+    return packing_put(team, (char *)tutti_elements_run(copy->host) + copy->first, copy->packed, copy->bytes, in);
+}
+
+/* In parts of the pinned memory, each done before the next one uses it. */
 static int packing_copy_gaps(const struct tutti_team *team, const struct tutti_packing_copy *copy, int in)
 {
     const uint64_t most = copy->bytes < BOUNCE_MOST ? copy->bytes : BOUNCE_MOST;
@@ -27,19 +34,18 @@ static int packing_copy_gaps(const struct tutti_team *team, const struct tutti_p
     int status = between ? TUTTI_OK : TUTTI_ERR_MEMORY;
     for (uint64_t at = 0; at < copy->bytes && status == TUTTI_OK; at += most) {
         const uint64_t n = copy->bytes - at < most ? copy->bytes - at : most;
-        char *const packed = (char *)copy->packed + at;
         if (in)
             status = tutti_elements_move(TUTTI_PACK, &host, copy->first + at, n, between);
-        else
-            status = tutti_move(team, between, packed, (size_t)n);
-        if (status == TUTTI_OK && in)
-            status = tutti_move(team, packed, between, (size_t)n);
-        else if (status == TUTTI_OK)
+        if (status == TUTTI_OK)
+            status = packing_put(team, between, (char *)copy->packed + at, (size_t)n, in);
+        if (status == TUTTI_OK)
+            status = team->device->stream.sync(team->stream);
+        if (status == TUTTI_OK && !in)
             status = tutti_elements_move(TUTTI_UNPACK, &host, copy->first + at, n, between);
     }
     if (!bounce)
         free(between);
-    tutti_bounce_give(bounce);
+    tutti_bounce_give_kept(bounce);
     return status;
 }
 
@@ -57,27 +63,41 @@ static int packing_copy_window(const struct tutti_packing_copy *copy, int in)
     return TUTTI_OK;
 }
 
+/* *put: 1: copies are under way in the stream. */
 static int packing_copy_all(const struct tutti_team *team, const struct tutti_packing *x,
-                            const struct tutti_packing_copy *copies, unsigned n, int in)
+                            const struct tutti_packing_copy *copies, unsigned n, int in, int *put)
 {
     int status = TUTTI_OK;
     for (unsigned i = 0; i < n && status == TUTTI_OK; i++) {
         const char *const packed = copies[i].packed;
-        if (x->in_window && packed >= x->scratch && packed < x->scratch + x->used)
+        if (x->in_window && packed >= x->scratch && packed < x->scratch + x->used) {
             status = packing_copy_window(&copies[i], in);
-        else
-            status = copies[i].host->whole ? packing_copy_run(team, &copies[i], in)
-                                           : packing_copy_gaps(team, &copies[i], in);
+        } else if (copies[i].host->whole) {
+            status = packing_copy_run(team, &copies[i], in);
+            *put = 1;
+        } else {
+            status = packing_copy_gaps(team, &copies[i], in);
+        }
     }
     return status;
 }
 
 int tutti_packing_copy_in(const struct tutti_team *team, const struct tutti_packing *x)
 {
-    return packing_copy_all(team, x, x->in, x->ins, 1);
+    const enum tutti_phase before = tutti_phase(TUTTI_PHASE_COPY);
+    int put = 0;
+    const int status = packing_copy_all(team, x, x->in, x->ins, 1, &put);
+    tutti_phase(before);
+    return status;
 }
 
 int tutti_packing_copy_out(const struct tutti_team *team, const struct tutti_packing *x)
 {
-    return packing_copy_all(team, x, x->out, x->outs, 0);
+    const enum tutti_phase before = tutti_phase(TUTTI_PHASE_COPY);
+    int put = 0;
+    int status = packing_copy_all(team, x, x->out, x->outs, 0, &put);
+    if (put && status == TUTTI_OK)
+        status = team->device->stream.sync(team->stream);
+    tutti_phase(before);
+    return status;
 }

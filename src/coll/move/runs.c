@@ -377,10 +377,10 @@ static int runs_run_piece(struct tutti_team *team, const struct tutti_call *call
     piece.flow = &flow;
     if (call->move->runs.pieces > 1) /* the last ones may have no bytes for some ranks */
         piece.collective = TUTTI_COLLECTIVE_ALLTOALLV;
+    tutti_team_mail_leave(team); /* or the copies and launches would wait for it */
     int status = tutti_packing_copy_in(team, &x);
     if (status != TUTTI_OK)
         return tutti_team_break(team, status); /* peers would wait for this rank's kernel */
-    tutti_team_mail_leave(team);               /* or the launches would wait for it */
     runs_between_ranks(team, &piece, team->stream, shape, &between);
     runs_repeat(team, &piece, &x, &flow, shape, &between);
     const struct tutti_runs_around around = {x.pack, x.unpack, between.repeat.most > 0 ? 0 : x.packs, x.unpacks};
@@ -397,18 +397,12 @@ static int runs_run_packed(struct tutti_team *team, const struct tutti_call *cal
     if (runs->pieces <= 1) {
         struct tutti_bounce *window = tutti_packing_window(team, call->move);
         status = runs_run_piece(team, call, window ? window->memory : NULL, 0, UINT64_MAX, shape);
-        tutti_bounce_give(window);
+        tutti_bounce_give_kept(window);
         return status;
     }
     for (uint64_t i = 0; i < runs->pieces && status == TUTTI_OK; i++)
         status = runs_run_piece(team, call, NULL, i << runs->piece, (i + 1) << runs->piece, shape);
     return status;
-}
-
-static int runs_pack_now(struct tutti_team *team, const struct tutti_pack_job *jobs, unsigned n)
-{
-    const int status = runs_pack(team, jobs, n);
-    return status == TUTTI_OK && n > 0 ? team->device->stream.sync(team->stream) : status;
 }
 
 int tutti_runs_pack(struct tutti_team *team, struct tutti_move *move)
@@ -418,8 +412,12 @@ int tutti_runs_pack(struct tutti_team *team, struct tutti_move *move)
     tutti_packing_of(team, move, NULL, 0, UINT64_MAX, &x, &flow);
     move->runs.flow = flow;
     tutti_team_mail_leave(team); /* or the launch would wait for it */
-    const int status = tutti_packing_copy_in(team, &x);
-    return status == TUTTI_OK ? runs_pack_now(team, x.pack, x.packs) : status;
+    int status = tutti_packing_copy_in(team, &x);
+    if (status == TUTTI_OK)
+        status = runs_pack(team, x.pack, x.packs);
+    if (status == TUTTI_OK && x.packs + x.ins > 0) /* another rank reads the scratch */
+        status = team->device->stream.sync(team->stream);
+    return status;
 }
 
 int tutti_runs_unpack(struct tutti_team *team, struct tutti_move *move)
@@ -427,7 +425,9 @@ int tutti_runs_unpack(struct tutti_team *team, struct tutti_move *move)
     struct tutti_packing x;
     struct tutti_move_flow flow;
     tutti_packing_of(team, move, NULL, 0, UINT64_MAX, &x, &flow);
-    int status = runs_pack_now(team, x.unpack, x.unpacks);
+    int status = runs_pack(team, x.unpack, x.unpacks);
+    if (status == TUTTI_OK && x.unpacks > 0)
+        status = team->device->stream.sync(team->stream);
     if (status == TUTTI_OK)
         status = tutti_packing_copy_out(team, &x);
     return status == TUTTI_OK ? status : tutti_team_break(team, status);
