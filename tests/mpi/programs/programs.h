@@ -17,7 +17,7 @@
     X(freeopen) X(late) X(reqfree) X(any) X(some) X(test) X(getstatus) X(skew) X(mixed) X(idupmix) X(nullstatus)       \
     X(selffree) X(pbsend) X(freecoll) X(oddplace) X(arenas) X(fresh) X(lag) X(selfall) X(pcoll) X(cart) X(graph)       \
     X(neighbor) X(neighborw) X(twice) X(above) X(nullroot) X(inter) X(interdup) X(part)         \
-    X(ppcoll) X(bottom) X(wide) X(aside) X(guest)
+    X(ppcoll) X(bottom) X(wide) X(aside) X(guest) X(pinned) X(managed)
 /* clang-format on */
 enum prog_kind {
 #define PROG_KIND(name) PROG_##name,
@@ -43,7 +43,9 @@ enum {
     PROG_LISTED = 3000,
     PROG_IN_LIST = 24, /* most requests of one completion */
     PROG_GUARD = 64,
-    PROG_MEMORIES = 9, /* host memory, and device memory in so many allocations less one */
+    PROG_PINNED = 9, /* memories: 0 ordinary host memory; below: device memory, an allocation each */
+    PROG_MANAGED,    /* CUDA's; on other devices ordinary memory */
+    PROG_MEMORIES,
     PROG_ANY = -2,     /* source or tag */
     PROG_NULL = -3,    /* MPI_PROC_NULL */
     PROG_NO_TAG = 9000 /* tags from here on are never sent */
@@ -65,7 +67,7 @@ struct prog_layout {
 
 /* A buffer of a call: blocks of `count` of the type, beginning at `displ` extents. */
 struct prog_side {
-    int used, memory; /* 0: host, others: allocations of device memory */
+    int used, memory; /* 0: host, PROG_PINNED, PROG_MANAGED, others: allocations of device memory */
     int bottom, wide; /* the MPI is given MPI_BOTTOM and absolute addresses; a call with large counts */
     struct prog_layout layout;
     int blocks, count[PROG_RANKS], displ[PROG_RANKS];
@@ -389,6 +391,7 @@ void prog_run_close(struct prog_run *run);
 void prog_run_renew(struct prog_run *run);
 /* Contents named `name`: the bytes of a message, or of a collective's block. */
 void prog_fill(const struct prog *p, uint64_t name, char *out, size_t bytes);
+const char *prog_memory_name(int memory);
 void prog_data_begin(struct prog_run *run);
 /* Address of the side; the pointer for the MPI. */
 char *prog_place(const struct prog_run *run, const struct prog_side *side);

@@ -1,19 +1,50 @@
 /* The memory of random programs: for each rank an arena of host memory and one of device memory, and a model of what
  * they must hold, to the last byte. */
+#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/device.h"
 #include "programs.h"
 #include "tutti/tutti.h"
 
+const char *prog_memory_name(int memory)
+{
+    return memory == 0 ? "host" : memory == PROG_PINNED ? "pinned" : memory == PROG_MANAGED ? "managed" : "device";
+}
+
+/* The host reads and writes it. */
+static int is_near(int memory)
+{
+    return memory == 0 || memory >= PROG_PINNED || kit_plain;
+}
+
 static void move(void *to, const void *from, size_t bytes, int memory)
 {
-    if (memory == 0 || kit_plain)
+    if (is_near(memory))
         memcpy(to, from, bytes);
     else
         CHECK(tutti_copy(to, from, bytes) == 0, "tutti_copy of %zu bytes", bytes);
+}
+
+/* What CUDA's driver calls so; NULL on other devices. */
+static void *of_driver(const char *name)
+{
+    void *const driver = strcmp(tutti_device_name(), "cuda") == 0 ? dlopen("libcuda.so.1", RTLD_NOW) : NULL;
+    return driver ? dlsym(driver, name) : NULL;
+}
+
+static void *managed(size_t bytes)
+{
+    enum { ATTACH_GLOBAL = 1 };
+    unsigned long long address = 0;
+    int (*alloc)(unsigned long long *, size_t, unsigned);
+    *(void **)&alloc = of_driver("cuMemAllocManaged");
+    if (!alloc)
+        return aligned_alloc(256, (bytes + 255) / 256 * 256);
+    return alloc(&address, bytes, ATTACH_GLOBAL) == 0 ? (void *)(uintptr_t)address : NULL;
 }
 
 static void *room(size_t bytes, int memory)
@@ -21,7 +52,9 @@ static void *room(size_t bytes, int memory)
     void *out = NULL;
     if (memory == 0 || kit_plain)
         out = aligned_alloc(256, (bytes + 255) / 256 * 256);
-    else if (tutti_alloc(bytes, &out) != 0)
+    else if (memory == PROG_MANAGED)
+        out = managed(bytes);
+    else if ((memory == PROG_PINNED ? tutti_device()->memory.alloc_pinned(bytes, &out) : tutti_alloc(bytes, &out)) != 0)
         out = NULL;
     if (!out) {
         fprintf(stderr, "rank %d: no memory for %zu bytes\n", kit_rank, bytes);
@@ -45,8 +78,15 @@ void prog_run_open(struct prog_run *run, MPI_Comm base, int rank, size_t arena)
 
 static void leave(void *memory, int number)
 {
-    if (number == 0 || kit_plain)
+    int (*release)(unsigned long long) = NULL;
+    if (number == PROG_MANAGED && !kit_plain)
+        *(void **)&release = of_driver("cuMemFree_v2");
+    if (release)
+        CHECK(release((unsigned long long)(uintptr_t)memory) == 0, "cuMemFree");
+    else if (number == 0 || number == PROG_MANAGED || kit_plain)
         free(memory);
+    else if (number == PROG_PINNED)
+        CHECK(tutti_device()->memory.free_pinned(memory) == 0, "pinned memory is not freed");
     else
         CHECK(tutti_free(memory) == 0, "tutti_free");
 }
@@ -180,7 +220,7 @@ static void compare(struct prog_run *run, int memory, size_t from, size_t bytes,
             first = i;
     }
     fprintf(stderr, "  %s memory, bytes %zu..%zu of the arena: %zu differ, the first at %zu: %02x, not %02x\n",
-            memory ? "device" : "host", from, from + bytes, wrong, from + first, (unsigned char)run->read[first],
+            prog_memory_name(memory), from, from + bytes, wrong, from + first, (unsigned char)run->read[first],
             (unsigned char)model[first]);
 }
 

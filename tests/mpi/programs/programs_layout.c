@@ -107,8 +107,9 @@ int prog_side_place(struct prog_drawer *d, int rank, struct prog_side *side)
 {
     long low, high;
     int device = prog_may(d, PROG_device) && (!prog_may(d, PROG_host) || prog_dice(d, 5) < 3);
+    int other = prog_chance(d, PROG_pinned, 25) ? PROG_PINNED : prog_chance(d, PROG_managed, 15) ? PROG_MANAGED : 0;
     span(side, &low, &high);
-    side->memory = !device ? 0 : prog_may(d, PROG_arenas) ? 1 + prog_dice(d, PROG_MEMORIES - 1) : 1;
+    side->memory = other ? other : !device ? 0 : prog_may(d, PROG_arenas) ? 1 + prog_dice(d, PROG_PINNED - 1) : 1;
     side->lowest = low;
     side->bytes = (size_t)(high - low);
     size_t *used = &d->p->used[rank][side->memory], at = *used + PROG_GUARD;

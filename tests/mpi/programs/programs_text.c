@@ -61,7 +61,7 @@ static void say_side(struct out *o, const struct prog_side *side)
             say(o, "%s%d@%d", i ? "," : "", layout->len[i], layout->disp[i]);
         say(o, layout->resized ? ")resized(%ld,%ld)" : ")", layout->lb, layout->extent);
     }
-    say(o, side->memory ? " device%d[%zu]" : " host%d[%zu]", side->memory, side->place);
+    say(o, " %s%d[%zu]", prog_memory_name(side->memory), side->memory, side->place);
     say(o, "%s%s", side->bottom ? " from MPI_BOTTOM" : "", side->wide ? " wide" : "");
 }
 
