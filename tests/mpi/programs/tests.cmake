@@ -56,15 +56,15 @@ programs(neighbours-turns ${neighbours},device,large,vector,types,dup,blocking 2
 programs(together-packets ${together} 26 30 ${packets})
 # Ordinary and pinned host memory beside device memory, on each side of each rank: by default, in pieces of small scratch, and
 # where ranks share GPUs.
-set(memories ${moved},${neighbours},neighborw,${around},pinned,managed,dup,split,icoll,blocking)
+set(memories ${moved},${neighbours},${around},pinned,managed,dup,split,icoll,blocking)
 programs(moved-memories ${memories} 26 30)
 programs(moved-memories-pieces ${memories} 26 30 TUTTI_STAGING_MB=1 TUTTI_CHANNEL_MB=2
          "TUTTI_RULES=message:*@direct moves_mixed:*@direct moves_pinned:*@direct")
 programs(moved-memories-packets ${memories} 26 30 ${packets})
 tutti_mpi_test(mpi-programs-moved-memories-persistent PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 MANY 26 ARGS 40 100k 20
-               MPIS openmpi openmpi5 mpich5 ENV TUTTI_TEST_KINDS=${memories},pcoll LABELS programs)
+               MPIS openmpi openmpi5 mpich5 ENV TUTTI_TEST_KINDS=${memories},neighborw,pcoll LABELS programs)
 tutti_mpi_test(mpi-programs-moved-memories-shared PROGRAM mpi-programs RANKS 4 MANY 26 ARGS 40 100k 20 MPIS openmpi
-               ENV TUTTI_TEST_KINDS=${memories},pcoll TUTTI_HOST_GPUS=2 LABELS programs)
+               ENV TUTTI_TEST_KINDS=${memories},neighborw,pcoll TUTTI_HOST_GPUS=2 LABELS programs)
 # All ranks on device memory, so that the ranks move the data themselves.
 string(REPLACE "device,host" "device" around_device ${around})
 set(by "*@direct *@fetch")
