@@ -78,9 +78,12 @@ static uint32_t move_of_these(const struct tutti_team *team, const struct tutti_
 
 static enum tutti_mixed move_mixed_by(const struct tutti_team *team, const struct tutti_call *call)
 {
+    const uint32_t from_root = TUTTI_ON(BCAST) | TUTTI_ON(SCATTER) | TUTTI_ON(SCATTERV);
     if (tutti_lead_is(team, call))
         return TUTTI_MIXED_LEADERS;
-    return call->move->runs.ordinary ? TUTTI_MIXED_ORDINARY : TUTTI_MIXED_PINNED;
+    if (!call->move->runs.ordinary)
+        return TUTTI_MIXED_PINNED;
+    return from_root >> call->collective & 1 && call->root == team->rank ? TUTTI_MIXED_ROOT : TUTTI_MIXED_ORDINARY;
 }
 
 /* Rows that this rank permits for both kinds of calls. Of a call with blocks in memory of the host, a rank that has
