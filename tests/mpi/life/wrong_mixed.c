@@ -1,7 +1,7 @@
 /* Wrong arguments of calls that move data, on all ranks alike, where some ranks have host memory and others device
  * memory: each rank gets the class of error that the MPI's own function gives there for host memory, in every form, and
- * no rank stands still. Each call has a communicator of its own, on which right calls come first: ranks with host
- * memory take part from the second one on. Arguments: a call and a fault, alone. */
+ * the calls afterwards are made. Each call has a communicator of its own, on which right calls come first: ranks with
+ * host memory take part from the second one on. Arguments: a call and a fault, alone. */
 #include <stdio.h>
 #include <string.h>
 
