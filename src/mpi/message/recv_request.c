@@ -7,6 +7,7 @@
 #include "mpi/message/requests.h"
 #include "mpi/message/rndv_send.h"
 #include "mpi/message/short_recv.h"
+#include "mpi/message/unexpected.h"
 #include "mpi/real/quiet.h"
 #include "mpi/request/batch.h"
 #include "mpi/request/request.h"
@@ -168,6 +169,12 @@ static int is_worth_a_look(struct tutti_batch *batch)
     return is;
 }
 
+/* Of a persistent receive: 1 if it is active, and the MPI does not end a request that is looked at. */
+static int receive_may_look(const struct tutti_request *entry, MPI_Request request)
+{
+    return entry->active && (!tutti_quirks.get_status_ends_persistent || tutti_persistent_is_replaced(request));
+}
+
 static void receive_progress(struct tutti_request *entry, MPI_Request request, struct tutti_batch *batch)
 {
     struct tutti_receive *receive = tutti_receive_of(entry);
@@ -175,8 +182,7 @@ static void receive_progress(struct tutti_request *entry, MPI_Request request, s
     int flag = 0, there = 0;
     if (batch)
         entry->coming = 0;
-    if (request == tutti_handles.no_request ||
-        (entry->persistent && (!entry->active || tutti_quirks.get_status_ends_persistent)))
+    if (request == tutti_handles.no_request || (entry->persistent && !receive_may_look(entry, request)))
         return;
     if (receive->recv->state == TUTTI_RECV_WAITING && batch && tutti_batch_full(batch)) {
         entry->coming = 1;

@@ -28,7 +28,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tutti_stamped *stamped_all;
 static struct tutti_stamped anchor; /* stays in the table: uthash frees and allocates an empty one */
 atomic_int tutti_stamped_open;
-static atomic_int persistent_stamped;
+atomic_int tutti_stamped_persistent;
 
 struct tutti_stamped *tutti_stamped_find(MPI_Request request)
 {
@@ -57,7 +57,7 @@ void tutti_stamped_add(struct tutti_stamped *stamped)
 {
     stamped->taken = 1;
     tutti_stamped_back(stamped);
-    atomic_fetch_add(stamped->persistent ? &persistent_stamped : &tutti_stamped_open, 1);
+    atomic_fetch_add(stamped->persistent ? &tutti_stamped_persistent : &tutti_stamped_open, 1);
 }
 
 static void stamped_destroy(struct tutti_stamped *stamped)
@@ -204,6 +204,44 @@ static void stamped_free_later(struct tutti_stamped *stamped)
 
 /* ---- one request ---- */
 
+/* A receive that replaces a persistent one. Its error is raised on its communicator, as that of the persistent one
+ * would be. */
+static int is_replacement(const struct tutti_stamped *stamped)
+{
+    return unlikely(tutti_waits_raise_elsewhere()) && stamped->persistent && !stamped->unexpected &&
+           stamped->comm != tutti_handles.no_comm;
+}
+
+static int stamped_test(const struct tutti_stamped *stamped, MPI_Request *real, int *flag, MPI_Status *status)
+{
+    return is_replacement(stamped) ? tutti_test_on(stamped->comm, real, flag, status)
+                                   : just_MPI_Test(real, flag, status);
+}
+
+struct replacement_wait {
+    const struct tutti_stamped *stamped;
+    MPI_Request *real;
+    MPI_Status *status;
+    int code;
+};
+
+static int replacement_is_done(void *with)
+{
+    struct replacement_wait *const wait = with;
+    int flag = 0;
+    wait->code = stamped_test(wait->stamped, wait->real, &flag, wait->status);
+    return flag || wait->code != MPI_SUCCESS;
+}
+
+static int stamped_wait(const struct tutti_stamped *stamped, MPI_Request *real, MPI_Status *status)
+{
+    struct replacement_wait wait = {stamped, real, status, MPI_SUCCESS};
+    if (likely(!is_replacement(stamped)))
+        return just_MPI_Wait(real, status);
+    tutti_progress_wait(&(const struct tutti_wait){.done = replacement_is_done, .with = &wait});
+    return wait.code;
+}
+
 static __attribute__((noinline)) int stamped_one_wait(MPI_Request *request, MPI_Status *status)
 {
     struct tutti_stamped *stamped = tutti_stamped_none() || !request ? NULL : tutti_stamped_take(*request);
@@ -211,7 +249,7 @@ static __attribute__((noinline)) int stamped_one_wait(MPI_Request *request, MPI_
         return just_MPI_Wait(request, status);
     MPI_Request real = tutti_stamped_real(stamped, *request);
     MPI_Status own = {0}, *where = status == MPI_STATUS_IGNORE ? &own : status;
-    const int code = just_MPI_Wait(&real, where);
+    const int code = stamped_wait(stamped, &real, where);
     if (!stamped->persistent)
         *request = real;
     return tutti_stamped_end(stamped, where, code);
@@ -229,7 +267,7 @@ static __attribute__((noinline)) int stamped_one_test(MPI_Request *request, int 
         return just_MPI_Test(request, flag, status);
     MPI_Request real = tutti_stamped_real(stamped, *request);
     MPI_Status own = {0}, *where = status == MPI_STATUS_IGNORE ? &own : status;
-    const int code = just_MPI_Test(&real, flag, where);
+    const int code = stamped_test(stamped, &real, flag, where);
     if (code == MPI_SUCCESS && !*flag) {
         tutti_stamped_back(stamped);
         return code;
@@ -263,7 +301,7 @@ static int stamped_MPI_Request_free(MPI_Request *request)
     if (unlikely(tutti_made_open) && request)
         tutti_made_freed(*request);
     const int any =
-        !tutti_stamped_none() || unlikely(atomic_load_explicit(&persistent_stamped, memory_order_relaxed) != 0);
+        !tutti_stamped_none() || unlikely(atomic_load_explicit(&tutti_stamped_persistent, memory_order_relaxed) != 0);
     struct tutti_stamped *stamped =
         likely(!any) || !request || *request == tutti_handles.no_request ? NULL : tutti_stamped_find(*request);
     if (stamped && stamped->short_recv) {
@@ -284,7 +322,7 @@ static int stamped_MPI_Request_free(MPI_Request *request)
         if (stamped->persistent && stamped->instead != tutti_handles.no_request)
             just_MPI_Request_free(&stamped->instead);
         if (stamped->persistent)
-            atomic_fetch_sub(&persistent_stamped, 1);
+            atomic_fetch_sub(&tutti_stamped_persistent, 1);
         stamped_destroy(stamped);
     }
     return just_MPI_Request_free(request);
@@ -294,7 +332,10 @@ static int stamped_MPI_Request_free(MPI_Request *request)
 static int stamped_MPI_Cancel(MPI_Request *request)
 {
     const struct tutti_stamped *stamped = tutti_stamped_none() || !request ? NULL : tutti_stamped_see(*request);
-    return stamped && (stamped->unexpected || stamped->persistent) ? MPI_SUCCESS : just_MPI_Cancel(request);
+    if (!stamped)
+        return just_MPI_Cancel(request);
+    MPI_Request real = tutti_stamped_real(stamped, *request);
+    return stamped->unexpected ? MPI_SUCCESS : just_MPI_Cancel(&real);
 }
 
 /* ---- life ---- */
@@ -322,7 +363,7 @@ void tutti_stamped_leave(MPI_Comm comm)
 {
     if (unlikely(tutti_made_open))
         tutti_made_leave(comm);
-    if (tutti_stamped_none() && likely(atomic_load_explicit(&persistent_stamped, memory_order_relaxed) == 0))
+    if (tutti_stamped_none() && likely(atomic_load_explicit(&tutti_stamped_persistent, memory_order_relaxed) == 0))
         return;
     if (leave_all(comm, comm))
         leave_all(comm, tutti_self_stand_in(comm));
@@ -350,5 +391,5 @@ void tutti_stamped_close(void)
         }
     }
     atomic_store(&tutti_stamped_open, 0);
-    atomic_store(&persistent_stamped, 0);
+    atomic_store(&tutti_stamped_persistent, 0);
 }

@@ -1,5 +1,6 @@
-/* Persistent receives. They cannot get a message that a probe has taken out: at the start, another receive replaces
- * them until it is complete. */
+/* Persistent receives. At the start, another receive replaces one until that is complete, in two cases: it gets a
+ * message that a probe has taken out; or the MPI ends a persistent request that is looked at
+ * (tutti_quirks.get_status_ends_persistent), so that no wait could look for an RTS. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -9,6 +10,7 @@
 #include "mpi/message/unexpected_own.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/lent.h"
+#include "mpi/real/quirks.h"
 #include "mpi/real/self.h"
 #include "mpi/request/unwatched.h"
 
@@ -73,18 +75,37 @@ void tutti_persistent_stamp(void)
 INIT(, int)
 INIT(_c, MPI_Count)
 
+/* 1 if the starts of persistent receives may be those of others. */
+static int persistent_may_be_replaced(void)
+{
+    return unlikely(tutti_unexpected_on()) ||
+           (tutti_quirks.get_status_ends_persistent &&
+            atomic_load_explicit(&tutti_stamped_persistent, memory_order_relaxed) != 0);
+}
+
+int tutti_persistent_is_replaced(MPI_Request request)
+{
+    const struct tutti_stamped *stamped = tutti_stamped_none() ? NULL : tutti_stamped_see(request);
+    return stamped && stamped->persistent;
+}
+
 static int stamped_MPI_Start(MPI_Request *request)
 {
-    struct tutti_stamped *stamped = likely(!tutti_unexpected_on()) || !request ? NULL : tutti_stamped_find(*request);
+    struct tutti_stamped *stamped =
+        likely(!persistent_may_be_replaced()) || !request ? NULL : tutti_stamped_find(*request);
     if (likely(!stamped || !stamped->persistent))
         return just_MPI_Start(request);
     tutti_unexpected_enter();
     struct tutti_unexpected *unexpected = tutti_unexpected_claim(stamped->source, stamped->tag, stamped->comm);
+    const int replaced = /* not where its communicator was freed: the handle may be another one's */
+        unexpected || (tutti_quirks.get_status_ends_persistent && stamped->comm != tutti_handles.no_comm);
     int code = unexpected ? tutti_unexpected_receive(unexpected, stamped->buffer, stamped->count, stamped->type,
                                                      &stamped->instead)
+               : replaced ? tutti_unexpected_post(stamped->buffer, stamped->count, stamped->type, stamped->source,
+                                                  stamped->tag, stamped->comm, &stamped->instead)
                           : just_MPI_Start(request);
-    if (unexpected && code == MPI_SUCCESS) {
-        stamped->unexpected = tutti_unexpected_begun(unexpected) ? unexpected : NULL;
+    if (replaced && code == MPI_SUCCESS) {
+        stamped->unexpected = unexpected && tutti_unexpected_begun(unexpected) ? unexpected : NULL;
         atomic_fetch_add(&tutti_stamped_open, 1);
     } else if (unexpected) {
         tutti_unexpected_unclaim(unexpected);
@@ -96,7 +117,7 @@ static int stamped_MPI_Start(MPI_Request *request)
 static int stamped_MPI_Startall(int n, MPI_Request requests[])
 {
     int code = MPI_SUCCESS;
-    if (likely(!tutti_unexpected_on()) || !requests)
+    if (likely(!persistent_may_be_replaced()) || !requests)
         return just_MPI_Startall(n, requests);
     for (int i = 0; i < n && code == MPI_SUCCESS; i++)
         code = stamped_MPI_Start(&requests[i]);

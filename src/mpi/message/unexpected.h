@@ -32,6 +32,8 @@ int tutti_unexpected_probe(int source, int tag, MPI_Comm comm, int *flag, MPI_Me
 
 /* RTSs may arrive from now on, or several threads receive: persistent receives that were recorded are stamped. */
 void tutti_persistent_stamp(void);
+/* stamped_persistent.c: 1 if another receive replaces this persistent one until it is complete. */
+int tutti_persistent_is_replaced(MPI_Request request);
 
 /* Called before a communicator is freed. */
 void tutti_unexpected_forget(MPI_Comm comm);

@@ -17,6 +17,13 @@ int tutti_unexpected_receive(struct tutti_unexpected *unexpected, void *buf, MPI
                            : just_MPI_Imrecv(buf, (int)count, type, message, request);
 }
 
+int tutti_unexpected_post(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                          MPI_Request *request)
+{
+    return count > INT_MAX ? just_MPI_Irecv_c(buf, count, type, source, tag, comm, request)
+                           : just_MPI_Irecv(buf, (int)count, type, source, tag, comm, request);
+}
+
 /* A receive has begun, or has failed to. */
 static int unexpected_begun(int code, const MPI_Request *request, struct tutti_unexpected *unexpected,
                             struct tutti_short_recv *short_recv)

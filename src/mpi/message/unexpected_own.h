@@ -42,6 +42,9 @@ extern int (*tutti_unexpected_imrecv)(void *buf, int count, MPI_Datatype type, M
                                       MPI_Request *request);
 int tutti_unexpected_receive(struct tutti_unexpected *unexpected, void *buf, MPI_Count count, MPI_Datatype type,
                              MPI_Request *request);
+/* The MPI's own MPI_Irecv. */
+int tutti_unexpected_post(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                          MPI_Request *request);
 
 /* stamped.c: a stamped request. */
 struct tutti_stamped {
@@ -60,7 +63,8 @@ struct tutti_stamped {
     struct tutti_stamped *next; /* among the freed ones */
     UT_hash_handle hh;
 };
-extern atomic_int tutti_stamped_open; /* stamped requests that are under way */
+extern atomic_int tutti_stamped_open;       /* stamped requests that are under way */
+extern atomic_int tutti_stamped_persistent; /* stamped requests that are persistent */
 
 static inline int tutti_stamped_none(void)
 {

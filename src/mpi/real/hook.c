@@ -9,23 +9,19 @@
 #include "progress/engine.h"
 
 __thread int tutti_hook_on;
-static int closed;
-static _Atomic unsigned runs;
 
-/* A way in which the MPI's progress calls hook_poll(). */
-struct hook {
-    const char *name;
-    int (*open)(void); /* 0, or -1 where the MPI has no such way */
-    void (*close)(void);
-};
-static const struct hook *hook; /* NULL: none is open */
+/* Ways in which the MPI's progress calls hook_poll(). */
+enum way { OPAL, ASYNC, UCP, WAYS };
+static int is_open[WAYS], any_open;
+static int opening; /* 1: open_way() looks whether the MPI's progress calls hook_poll() */
+static _Atomic unsigned runs[WAYS];
 
 /* What the MPI is asked for in here may enter its progress, and this again. */
-static void hook_poll(void)
+static void hook_poll(enum way way)
 {
     if (likely(!tutti_hook_on)) {
-        if (unlikely(!hook)) /* open_way() looks */
-            atomic_fetch_add_explicit(&runs, 1, memory_order_relaxed);
+        if (unlikely(opening))
+            atomic_fetch_add_explicit(&runs[way], 1, memory_order_relaxed);
         return;
     }
     TUTTI_INSIDE();
@@ -38,7 +34,7 @@ static void hook_poll(void)
 
 static int opal_progress(void)
 {
-    hook_poll();
+    hook_poll(OPAL);
     return 0; /* events of the MPI's own */
 }
 
@@ -66,7 +62,7 @@ static int async_ends;
 static int async_progress(void *thing)
 {
     (void)thing;
-    hook_poll();
+    hook_poll(ASYNC);
     return async_ends; /* MPIX_ASYNC_NOPROGRESS, _DONE */
 }
 
@@ -94,7 +90,7 @@ static unsigned ucp_progress(void *worker)
     static __thread int inside;
     if (inside)
         return ucp_real(worker);
-    hook_poll();
+    hook_poll(UCP);
     inside = 1;
     const unsigned events = ucp_real(worker);
     inside = 0;
@@ -121,47 +117,58 @@ static void close_ucp(void)
 
 /* ---- all ---- */
 
-static const struct hook hooks[] = {
-    {"opal_progress_register_lp", open_opal, close_opal},
-    {"MPIX_Async_start", open_async, close_async},
-    {"ucp_worker_progress", open_ucp, close_ucp},
+static const struct hook {
+    const char *name;
+    int (*open)(void); /* 0, or -1 where the MPI has no such way */
+    void (*close)(void);
+} hooks[WAYS] = {
+    [OPAL] = {"opal_progress_register_lp", open_opal, close_opal},
+    [ASYNC] = {"MPIX_Async_start", open_async, close_async},
+    [UCP] = {"ucp_worker_progress", open_ucp, close_ucp},
 };
 
 /* 1 if the MPI's progress really calls it: the MPI may use another network than the one whose function was replaced. */
-static int open_way(const struct hook *way)
+static int open_way(enum way way)
 {
     enum { ROUNDS = 64 };
-    if (way->open() != 0)
+    if (hooks[way].open() != 0)
         return 0;
-    const unsigned before = atomic_load(&runs);
-    for (int round = 0; round < ROUNDS && atomic_load(&runs) == before; round++)
+    const unsigned before = atomic_load(&runs[way]);
+    for (int round = 0; round < ROUNDS && atomic_load(&runs[way]) == before; round++)
         tutti_self_progress();
-    if (atomic_load(&runs) != before)
+    if (atomic_load(&runs[way]) != before)
         return 1;
-    way->close();
+    hooks[way].close();
     return 0;
 }
 
+/* All that there are: MPICH waits for the lock of a window in UCX alone, and calls no hook of its own there. */
 void tutti_hook_open(void)
 {
-    closed = 0;
-    hook = NULL;
-    for (size_t i = 0; i < sizeof hooks / sizeof hooks[0] && !hook; i++)
-        hook = open_way(&hooks[i]) ? &hooks[i] : NULL;
-    if (hook)
-        tutti_info("the MPI's progress polls open steps, by %s", hook->name);
-    else
+    any_open = 0;
+    opening = 1;
+    for (enum way way = 0; way < WAYS; way++) {
+        is_open[way] = open_way(way);
+        any_open |= is_open[way];
+        if (is_open[way])
+            tutti_info("the MPI's progress polls open steps, by %s", hooks[way].name);
+    }
+    opening = 0;
+    if (!any_open)
         tutti_info("the MPI takes no progress hook");
 }
 
 int tutti_hook_is_there(void)
 {
-    return hook && !closed;
+    return any_open;
 }
 
 void tutti_hook_close(void)
 {
-    if (hook && !closed)
-        hook->close();
-    closed = 1;
+    for (enum way way = 0; way < WAYS; way++) {
+        if (is_open[way])
+            hooks[way].close();
+        is_open[way] = 0;
+    }
+    any_open = 0;
 }

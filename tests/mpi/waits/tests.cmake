@@ -11,6 +11,9 @@ tutti_mpi_test(mpi-waits-mapping PROGRAM mpi-waits RANKS 2 MANY 40 ENV TUTTI_HOS
 tutti_mpi_test(mpi-waits-nodes PROGRAM mpi-waits RANKS 2 MANY 60 TIMEOUT 60
                ENV TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined)
 tutti_mpi_test(mpi-waits-threads PROGRAM mpi-waits RANKS 2 MANY 40 ENV TUTTI_TEST_THREADS=1 TUTTI_ENDPOINT_MB=1 TIMEOUT 60)
+# Some MPIs end a persistent request that is looked at, or take no hook while a window's lock is awaited.
+tutti_mpi_test(mpi-waits-persistent PROGRAM mpi-waits RANKS 2 ARGS 12 MPI_Recv "persistent receives" EVERYWHERE TIMEOUT 40)
+tutti_mpi_test(mpi-waits-lock PROGRAM mpi-waits RANKS 2 ARGS 12 MPI_Win_lock receives EVERYWHERE TIMEOUT 40)
 # The first calls of a program, in many processes' lives.
 foreach(seed 11 23 37 41)
   tutti_mpi_test(mpi-waits-first-${seed} PROGRAM mpi-waits RANKS 2 ARGS 4 ENV TUTTI_TEST_SEED=${seed} TIMEOUT 30)

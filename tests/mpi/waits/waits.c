@@ -61,7 +61,8 @@ static struct round draw_round(int number, const char *wait, const char *traffic
     while (wait && wait[0] && strcmp(wait, round.row->name) != 0);
     do
         round.traffic = &waits_traffics[waits_drawn(waits_traffic_count)];
-    while (traffic && strcmp(traffic, round.traffic->name) != 0);
+    while ((traffic && strcmp(traffic, round.traffic->name) != 0) ||
+           (round.traffic->is_collective && round.row->in_window));
     struct waits_round *const r = &waits_now;
     r->owner = waits_drawn(2);
     r->n = waits_drawn(2) ? 1 : 1 + waits_drawn(WAITS_MOST);

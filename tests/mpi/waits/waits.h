@@ -25,6 +25,7 @@ struct waits_row {
     void (*waits)(int peer);  /* of the owner */
     void (*lets)(int owner);  /* of the peer */
     void (*first)(int owner); /* of the peer, before its part of the traffic; NULL: nothing */
+    int in_window;            /* 1: a call of windows, in which MPICH advances no nonblocking collective of its own */
 };
 extern const struct waits_row waits_messages[], waits_collectives[];
 extern const int waits_message_count, waits_collective_count;
@@ -39,6 +40,7 @@ struct waits_traffic {
     void (*sends)(int owner);  /* of the peer: its part is complete on return */
     void (*ends)(int peer);    /* of the owner, behind its wait: completes the traffic, and checks */
     void (*after)(int owner);  /* of the peer */
+    int is_collective;
 };
 extern const struct waits_traffic waits_traffics[];
 extern const int waits_traffic_count;

@@ -90,6 +90,12 @@ static void receives_begin(int peer)
     }
 }
 
+static void persistent_begin(int peer)
+{
+    now->way = PERSISTENT;
+    receives_begin(peer);
+}
+
 static void receives_end(int peer)
 {
     (void)peer;
@@ -373,12 +379,13 @@ static void access_end(int peer)
 /* ---- */
 
 const struct waits_traffic waits_traffics[] = {
-    {"receives", RECEIVES, SENDS, NULL, receives_begin, sends, receives_end, out_close},
-    {"received by MPI_Imrecv", 0, 3, found_before, found_begin, found_send, receives_end, out_close},
-    {"freed receives", RECEIVES, SENDS, NULL, freed_begin, sends, freed_end, out_close},
-    {"messages of both", RECEIVES, 2, both_before, both_begin_and_send, both_send, both_end, both_after},
-    {"a collective", COLLECTIVES, 2, NULL, collective_begin, collective_send, collective_end, NULL},
-    {"a window", 0, 2, NULL, access_begin, access_send, access_end, NULL},
+    {"persistent receives", 0, SENDS, NULL, persistent_begin, sends, receives_end, out_close, 0},
+    {"receives", RECEIVES, SENDS, NULL, receives_begin, sends, receives_end, out_close, 0},
+    {"received by MPI_Imrecv", 0, 3, found_before, found_begin, found_send, receives_end, out_close, 0},
+    {"freed receives", RECEIVES, SENDS, NULL, freed_begin, sends, freed_end, out_close, 0},
+    {"messages of both", RECEIVES, 2, both_before, both_begin_and_send, both_send, both_end, both_after, 0},
+    {"a collective", COLLECTIVES, 2, NULL, collective_begin, collective_send, collective_end, NULL, 1},
+    {"a window", 0, 2, NULL, access_begin, access_send, access_end, NULL, 0},
 };
 const int waits_traffic_count = sizeof waits_traffics / sizeof waits_traffics[0];
 
