@@ -198,6 +198,11 @@ struct tutti_device {
     struct {
         /* What `pointer` is. Always succeeds; unknown pointers are TUTTI_MEMORY_HOST. */
         void (*classify)(const void *pointer, struct tutti_memory *out);
+        /* Synchronous copies and fills of the program may return before they are complete, but those of allocations
+         * that classify() has been asked about. From now on all of them on `gpu` (-1: any) are complete when they
+         * return: Tutti's kernels are about to reach memory that is not classified. Waits for those under way, for a
+         * limited time. From the second call on a load or two. NULL: they always are. */
+        void (*complete_all)(int gpu);
         int (*alloc)(int gpu, size_t bytes, void **device); /* 256-byte aligned; gpu -1: the current one */
         /* The same; the memory holds zeros and may be taken from the machine when it is touched. NULL: alloc and fill.
          */

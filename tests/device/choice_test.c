@@ -99,6 +99,7 @@ static void test_complete(void **state)
                                       offsetof(struct tutti_device, event.record_default),
                                       offsetof(struct tutti_device, memory.copy_pinned),
                                       offsetof(struct tutti_device, memory.copy_ordinary),
+                                      offsetof(struct tutti_device, memory.complete_all),
                                       offsetof(struct tutti_device, memory.copy_begin),
                                       offsetof(struct tutti_device, memory.copy_end),
                                       offsetof(struct tutti_device, gpu.look)};

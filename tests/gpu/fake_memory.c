@@ -94,6 +94,9 @@ static void answer(CUpointer_attribute attribute, void *to, const struct memory 
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
         *(unsigned long long *)to = m ? m->id : 0;
         break;
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+        *(unsigned *)to = m ? (unsigned)m->complete : 0;
+        break;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
         *(CUdeviceptr *)to = (CUdeviceptr)base;
         break;
@@ -126,6 +129,20 @@ EXPORT CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *want
     ENTER();
     for (unsigned i = 0; i < count; i++)
         answer(wanted[i], values[i], fake_find(pointer));
+    return CUDA_SUCCESS;
+}
+/* Memory of the context that is current, and none of pools and mappings. */
+EXPORT CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr pointer)
+{
+    UNSAFE();
+    struct memory *memory = fake_find(pointer);
+    const CUcontext owner = !memory ? NULL : memory->made_in ? memory->made_in : &fake_primary[memory->gpu];
+    if (attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || !owner || owner != fake_stack[fake_depth - 1])
+        return CUDA_ERROR_INVALID_VALUE;
+    if (memory->kind != FAKE_MALLOC)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    memory->complete = *(const unsigned *)value != 0;
+    fake_state.completed++;
     return CUDA_SUCCESS;
 }
 static CUresult allocate(void **out, enum fake_kind kind, size_t bytes)

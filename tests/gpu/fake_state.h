@@ -36,6 +36,7 @@ struct memory {
     int gpu, fd;
     enum fake_kind kind;
     int registered, mapped;
+    int complete;      /* 1: synchronous copies of it are complete when they return */
     CUcontext made_in; /* a context of the program's own; NULL: the primary one */
 };
 

@@ -1,8 +1,10 @@
 /* Synchronous copies and fills of the program. CUDA lets many of them return before they are complete: copies within
- * the GPU, fills, and short copies from pageable memory. Later work of the default stream is ordered behind
- * them, but not Tutti's kernels, which run in streams of their own and on other GPUs: they would read what the copy has
- * not written yet, or it would overwrite their data. A flag of the context makes these calls wait, as GPU-aware
- * MPIs and UCX ask for too. */
+ * the GPU, fills, and short copies from pageable memory. Later work of the default stream is ordered behind them, but
+ * not Tutti's kernels, which run in streams of their own and on other GPUs: they would read what the copy has not
+ * written yet, or it would overwrite their data. An attribute of an allocation makes these calls wait. It is set when
+ * a call of the MPI names the allocation for the first time, so the program's other memory is copied as before. Memory
+ * of pools and mappings has no such attribute. There a flag of the context makes all these calls wait: a loop that
+ * copies 8 bytes up and launches a kernel takes some microseconds longer by it. */
 #include <stdlib.h>
 
 #include "core/clock.h"
@@ -53,7 +55,8 @@ static int ask_for_complete_copies(int gpu, int fresh)
     return result == CUDA_SUCCESS;
 }
 
-int tutti_cuda_complete_copies(int gpu, CUcontext handle, int fresh)
+/* The flag of a context. 0: the driver cannot. */
+static int complete_copies(int gpu, CUcontext handle, int fresh)
 {
     CUcontext popped;
     int complete = 0;
@@ -65,6 +68,73 @@ int tutti_cuda_complete_copies(int gpu, CUcontext handle, int fresh)
     }
     tutti_cuda.ThreadExchangeStreamCaptureMode(&mode);
     return complete;
+}
+
+/* GPUs whose contexts get the flag: bits. */
+static _Atomic uint64_t flagged;
+static pthread_mutex_t flag_lock = PTHREAD_MUTEX_INITIALIZER;
+_Static_assert(TUTTI_CUDA_GPUS <= 64, "a bit for each");
+
+/* Under flag_lock. */
+static void complete_flag(struct tutti_cuda_context *context, int fresh)
+{
+    if (atomic_load(&context->complete) == TUTTI_CUDA_COMPLETE_SEEN)
+        atomic_store(&context->complete, complete_copies(context->gpu, context->handle, fresh)
+                                             ? TUTTI_CUDA_COMPLETE_ALL
+                                             : TUTTI_CUDA_COMPLETE_NONE);
+}
+
+void tutti_cuda_complete_begin(struct tutti_cuda_context *context, int fresh)
+{
+    pthread_mutex_lock(&flag_lock);
+    if (atomic_load(&flagged) >> context->gpu & 1)
+        complete_flag(context, fresh);
+    pthread_mutex_unlock(&flag_lock);
+}
+
+void tutti_cuda_complete_all(int gpu)
+{
+    if (gpu < 0 || gpu >= TUTTI_CUDA_GPUS)
+        gpu = tutti_cuda_any();
+    struct tutti_cuda_context *context = tutti_cuda_context_of(gpu);
+    const uint64_t bit = UINT64_C(1) << gpu;
+    if (atomic_load_explicit(&flagged, memory_order_acquire) & bit &&
+        (!context || atomic_load_explicit(&context->complete, memory_order_acquire) != TUTTI_CUDA_COMPLETE_SEEN))
+        return;
+    pthread_mutex_lock(&flag_lock);
+    atomic_fetch_or(&flagged, bit);
+    context = tutti_cuda_context_of(gpu); /* one that is chosen later looks at the bit */
+    if (context)
+        complete_flag(context, 0);
+    pthread_mutex_unlock(&flag_lock);
+}
+
+/* The context is current, so far as there is one. The driver returns when the copies of this memory that are under way
+ * are complete. */
+static CUresult complete_set(const void *pointer)
+{
+    const unsigned yes = 1;
+    const CUstreamCaptureMode mode = tutti_cuda_relax();
+    const CUresult result =
+        tutti_cuda.PointerSetAttribute(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, (CUdeviceptr)(uintptr_t)pointer);
+    tutti_cuda_unrelax(mode);
+    return result;
+}
+
+void tutti_cuda_complete_memory(int gpu, const void *pointer, CUcontext owner)
+{
+    const struct tutti_cuda_context *const context = tutti_cuda_context_of(gpu);
+    CUcontext popped;
+    CUresult result = CUDA_ERROR_NOT_SUPPORTED;
+    if (context && ((owner && owner != context->handle) || /* tutti_cuda_complete_beside() has set its flag */
+                    atomic_load_explicit(&context->complete, memory_order_acquire) != TUTTI_CUDA_COMPLETE_SEEN))
+        return;
+    if (owner && tutti_cuda.CtxPushCurrent(owner) == CUDA_SUCCESS) {
+        result = complete_set(pointer);
+        tutti_cuda.CtxPopCurrent(&popped);
+    }
+    if (result != CUDA_SUCCESS)
+        tutti_cuda_complete_all(gpu);
 }
 
 /* Contexts of the program beside those in which Tutti works, which were asked already: a driver API program such as
@@ -94,7 +164,7 @@ void tutti_cuda_complete_beside(int gpu, CUcontext handle)
         (beside && atomic_load_explicit(&beside->id, memory_order_acquire) == id))
         return;
     pthread_mutex_lock(&besides_lock);
-    tutti_cuda_complete_copies(gpu, handle, 0);
+    complete_copies(gpu, handle, 0);
     beside = beside_find(handle);
     if (beside) {
         atomic_store_explicit(&beside->id, id, memory_order_release);

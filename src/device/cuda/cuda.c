@@ -96,6 +96,7 @@ static int cuda_meet(int *gpu)
     if (status != TUTTI_OK)
         return status;
     tutti_cuda_leave(&scope);
+    tutti_cuda_complete_all(mine); /* no call of the MPI need name memory that Tutti hands out */
     *gpu = mine;
     return TUTTI_OK;
 }
@@ -349,6 +350,7 @@ const struct tutti_device tutti_device_cuda = {
     .gpu.resident = cuda_resident,
     .gpu.turns = tutti_cuda_turns,
     .memory.classify = tutti_cuda_classify,
+    .memory.complete_all = tutti_cuda_complete_all,
     .memory.alloc = tutti_cuda_gated_alloc,
     .memory.free = tutti_cuda_gated_free,
     .memory.alloc_pinned = tutti_cuda_gated_alloc_pinned,

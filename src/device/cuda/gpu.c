@@ -96,13 +96,18 @@ static struct tutti_cuda_context *gpu_keep(int gpu, CUcontext handle, enum origi
     atomic_store_explicit(&chosen[gpu], context, memory_order_release);
     if (gpu > atomic_load(&highest))
         atomic_store(&highest, gpu);
-    atomic_store(&context->complete, tutti_cuda_complete_copies(gpu, handle, origin == MADE));
+    tutti_cuda_complete_begin(context, origin == MADE);
     return context;
+}
+
+struct tutti_cuda_context *tutti_cuda_context_of(int gpu)
+{
+    return gpu >= 0 && gpu < TUTTI_CUDA_GPUS ? atomic_load_explicit(&chosen[gpu], memory_order_acquire) : NULL;
 }
 
 int tutti_cuda_has_context(int gpu)
 {
-    return gpu >= 0 && gpu < TUTTI_CUDA_GPUS && atomic_load_explicit(&chosen[gpu], memory_order_acquire) != NULL;
+    return tutti_cuda_context_of(gpu) != NULL;
 }
 
 void tutti_cuda_look(void)

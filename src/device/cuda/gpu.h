@@ -12,6 +12,13 @@
 
 enum { TUTTI_CUDA_GPUS = 64, TUTTI_CUDA_PACKS = 3, TUTTI_CUDA_SHMEMS = 15, TUTTI_CUDA_LANES = 3 };
 
+/* Which synchronous copies and fills of the program are complete when they return, see complete.c. */
+enum tutti_cuda_complete {
+    TUTTI_CUDA_COMPLETE_SEEN, /* those of memory that tutti_cuda_classify() has seen */
+    TUTTI_CUDA_COMPLETE_ALL,
+    TUTTI_CUDA_COMPLETE_NONE /* the driver cannot */
+};
+
 /* One life of a context. A reset of the GPU ends it, also where the driver hands out the same handle again: `id`
  * distinguishes them. Never freed, so that streams of a context that has gone can still ask about it. */
 struct tutti_cuda_context {
@@ -21,7 +28,7 @@ struct tutti_cuda_context {
     int retained; /* the primary context: Tutti has retained it */
     atomic_int gone;
     atomic_int early;               /* 1: kernels may be launched early, see struct tutti_launch */
-    atomic_int complete;            /* 1: synchronous copies are complete when they return, see complete.c */
+    atomic_int complete;            /* enum tutti_cuda_complete */
     pthread_mutex_t lock;           /* loading of modules */
     CUmodule module[TUTTI_FATBINS]; /* of kernels/fatbin.h, loaded at the first use */
     _Atomic(CUfunction) function[TUTTI_KERNELS][TUTTI_TYPES][TUTTI_OPS];
@@ -59,7 +66,9 @@ int tutti_cuda_enter_found(int gpu, struct tutti_cuda_scope *scope);
 int tutti_cuda_enter_seen(struct tutti_cuda_context *context, struct tutti_cuda_scope *scope);
 void tutti_cuda_leave(struct tutti_cuda_scope *scope);
 
-/* 1 if `gpu` has a context that has not been seen to be gone: one load. */
+/* The context of `gpu`, if one has been chosen and has not been seen to be gone; NULL. One load. */
+struct tutti_cuda_context *tutti_cuda_context_of(int gpu);
+/* 1 if there is one. */
 int tutti_cuda_has_context(int gpu);
 /* Notices resets: the context of a GPU is not the one that was chosen. Of all GPUs, since pinned host memory goes
  * with the context that it was taken in. */
@@ -76,10 +85,15 @@ int tutti_cuda_current(void);
 /* A GPU for work that any can do: the current one, else one that has a context, else 0. */
 int tutti_cuda_any(void);
 
-/* From now on the synchronous copies and fills that the program makes in this context of `gpu` are complete when they
- * return. Waits for those under way, for a limited time, unless the context is fresh: Tutti has just made it. Local. 0:
- * the driver cannot. */
-int tutti_cuda_complete_copies(int gpu, CUcontext handle, int fresh);
+/* From now on synchronous copies and fills of the program are complete when they return: those of the allocation that
+ * holds `pointer`, of device memory of `gpu` made in this context (NULL: in none). Waits for those of it that are under
+ * way. If the driver cannot, the same as tutti_cuda_complete_all(). Local, any thread. */
+void tutti_cuda_complete_memory(int gpu, const void *pointer, CUcontext owner);
+/* All that the program makes in the context of `gpu` (-1: of any), or will make once there is one. Waits for those
+ * under way, for a limited time. Local, any thread. */
+void tutti_cuda_complete_all(int gpu);
+/* Of a context that is chosen for `gpu` now. fresh: Tutti has just made it, so that nothing is under way. */
+void tutti_cuda_complete_begin(struct tutti_cuda_context *context, int fresh);
 /* The same, once, for a context of the program beside the one in which Tutti works. Any thread. */
 void tutti_cuda_complete_beside(int gpu, CUcontext handle);
 
@@ -111,8 +125,9 @@ void tutti_cuda_contexts_close(void (*before)(struct tutti_cuda_context *context
 
 /* What the files of this folder give to the table in cuda.c; contracts in device.h. */
 void tutti_cuda_classify(const void *pointer, struct tutti_memory *out);
-/* The same without where its allocation begins and ends: one call of the driver. */
-void tutti_cuda_kind(const void *pointer, struct tutti_memory *out);
+/* The same without where its allocation begins and ends: one call of the driver. *complete (NULL: not wanted): 1 if
+ * synchronous copies of it are complete when they return. */
+void tutti_cuda_kind(const void *pointer, struct tutti_memory *out, int *complete);
 int tutti_cuda_alloc(int gpu, size_t bytes, void **device);
 int tutti_cuda_free(void *device);
 int tutti_cuda_alloc_pinned(size_t bytes, void **host);

@@ -6,24 +6,29 @@
 #include "core/status.h"
 #include "device/cuda/gpu.h"
 
-enum { KIND_ATTRIBUTES = 4, ALL_ATTRIBUTES = 7 };
+enum { KIND_ATTRIBUTES = 5, ALL_ATTRIBUTES = 8 };
+
+/* What else the driver answers. */
+struct asked {
+    CUcontext owner;   /* the context in which the memory was made; NULL: of pools and mappings, or not asked for */
+    unsigned complete; /* 1: synchronous copies and fills of this memory are complete when they return */
+};
 
 /* One call of the driver: it fills in zeros for pointers that it does not know, needs no current context and leaves no
- * error behind. The first `attributes` of the list are asked for. owner: the context in which the memory was made; NULL
- * for memory of pools and mappings, or if the owner was not asked for. */
-static void ask_driver(const void *pointer, unsigned attributes, struct tutti_memory *out, CUcontext *owner)
+ * error behind. The first `attributes` of the list are asked for. */
+static void ask_driver(const void *pointer, unsigned attributes, struct tutti_memory *out, struct asked *asked)
 {
     static CUpointer_attribute wanted[ALL_ATTRIBUTES] = {
-        CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,       CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-        CU_POINTER_ATTRIBUTE_BUFFER_ID,   CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
-        CU_POINTER_ATTRIBUTE_CONTEXT};
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,  CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+        CU_POINTER_ATTRIBUTE_BUFFER_ID,   CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+        CU_POINTER_ATTRIBUTE_RANGE_SIZE,  CU_POINTER_ATTRIBUTE_CONTEXT};
     unsigned type = 0, managed = 0;
     int ordinal = -1;
     unsigned long long id = 0;
     CUdeviceptr base = 0;
     size_t bytes = 0;
-    void *values[ALL_ATTRIBUTES] = {&type, &managed, &ordinal, &id, &base, &bytes, owner};
-    *owner = NULL;
+    void *values[ALL_ATTRIBUTES] = {&type, &managed, &ordinal, &id, &asked->complete, &base, &bytes, &asked->owner};
+    *asked = (struct asked){0};
     *out = (struct tutti_memory){.kind = TUTTI_MEMORY_HOST, .gpu = -1};
     if (!pointer || tutti_stack_holds(pointer) || !tutti_cuda_ready())
         return;
@@ -44,24 +49,30 @@ static void ask_driver(const void *pointer, unsigned attributes, struct tutti_me
     out->gpu = ordinal >= 0 && ordinal < TUTTI_CUDA_GPUS ? ordinal : -1;
 }
 
-void tutti_cuda_kind(const void *pointer, struct tutti_memory *out)
+void tutti_cuda_kind(const void *pointer, struct tutti_memory *out, int *complete)
 {
-    CUcontext owner;
-    ask_driver(pointer, KIND_ATTRIBUTES, out, &owner);
+    struct asked asked;
+    ask_driver(pointer, KIND_ATTRIBUTES, out, &asked);
+    if (complete)
+        *complete = asked.complete != 0;
 }
 
 void tutti_cuda_classify(const void *pointer, struct tutti_memory *out)
 {
-    CUcontext owner;
-    ask_driver(pointer, ALL_ATTRIBUTES, out, &owner);
-    if (out->kind == TUTTI_MEMORY_MANAGED)
+    struct asked asked;
+    ask_driver(pointer, ALL_ATTRIBUTES, out, &asked);
+    if (out->kind == TUTTI_MEMORY_MANAGED) {
         tutti_cuda_look();
+        tutti_cuda_complete_all(out->gpu);
+    }
     if (out->kind != TUTTI_MEMORY_DEVICE)
         return;
     tutti_cuda_range_classify(pointer, out);
     tutti_cuda_look();
-    if (owner && out->gpu >= 0 && !tutti_cuda_works_in(out->gpu, owner))
-        tutti_cuda_adopt(out->gpu, owner);
+    if (asked.owner && out->gpu >= 0 && !tutti_cuda_works_in(out->gpu, asked.owner))
+        tutti_cuda_adopt(out->gpu, asked.owner);
+    if (__builtin_expect(!asked.complete, 0))
+        tutti_cuda_complete_memory(out->gpu, pointer, asked.owner);
 }
 
 int tutti_cuda_alloc(int gpu, size_t bytes, void **device)
@@ -88,7 +99,7 @@ int tutti_cuda_free(void *device)
         return TUTTI_OK;
     if (!tutti_cuda_ready())
         return TUTTI_ERR_UNAVAILABLE;
-    tutti_cuda_kind(device, &memory);
+    tutti_cuda_kind(device, &memory, NULL);
     if (memory.kind == TUTTI_MEMORY_HOST || !tutti_cuda_has_context(memory.gpu) ||
         tutti_cuda_enter(memory.gpu, 0, &scope) != TUTTI_OK)
         return TUTTI_OK;
@@ -119,7 +130,7 @@ int tutti_cuda_free_pinned(void *host)
     struct tutti_cuda_scope scope;
     if (!host)
         return TUTTI_OK;
-    tutti_cuda_kind(host, &memory);
+    tutti_cuda_kind(host, &memory, NULL);
     if (memory.kind != TUTTI_MEMORY_PINNED || !tutti_cuda_has_context(tutti_cuda_any()) ||
         tutti_cuda_enter(tutti_cuda_any(), 0, &scope) != TUTTI_OK)
         return TUTTI_OK;

@@ -12,6 +12,20 @@
 enum { SOME = 16 }; /* copies */
 enum { IN_ROWS = 2 };
 
+/* Whether a copy that has returned is waited for, where the driver may return before the last byte is there. */
+enum awaiting {
+    AWAIT_NOTHING,
+    AWAIT_UNLESS_SEEN, /* the memory was classified: not where the driver completes copies of such memory */
+    AWAIT_UNLESS_ALL   /* not where it completes all */
+};
+
+static int has_to_wait(const struct tutti_cuda_context *context, enum awaiting awaiting)
+{
+    const int complete = atomic_load_explicit(&context->complete, memory_order_relaxed);
+    return awaiting == AWAIT_UNLESS_SEEN ? complete == TUTTI_CUDA_COMPLETE_NONE
+                                         : awaiting == AWAIT_UNLESS_ALL && complete != TUTTI_CUDA_COMPLETE_ALL;
+}
+
 /* In the default stream of the context, as the program's own copies are. Copies into device memory may return before
  * the last byte is there, but those from pinned memory, and kernels of other streams would not wait for it. */
 static CUresult in_default(CUdeviceptr to, CUdeviceptr from, size_t bytes, int wait)
@@ -66,17 +80,17 @@ static int has_own(struct tutti_cuda_context *context, int some)
     return status == TUTTI_OK;
 }
 
-/* wait: the driver may return before the last byte is there. in: into memory of the GPU, in no order with the
- * program's streams; IN_ROWS: so that the copy waits for no turn on the GPU (device.h, gpu.turns), which takes far
- * longer than to make a stream. Leaves the scope, which has been entered. */
-static int copy_and_leave(struct tutti_cuda_scope *scope, int in, void *to, const void *from, size_t bytes, int wait)
+/* in: into memory of the GPU, in no order with the program's streams; IN_ROWS: so that the copy waits for no turn on
+ * the GPU (device.h, gpu.turns), which takes far longer than to make a stream. Leaves the scope, which has been
+ * entered. */
+static int copy_and_leave(struct tutti_cuda_scope *scope, int in, void *to, const void *from, size_t bytes,
+                          enum awaiting awaiting)
 {
     int status;
     CUstreamCaptureMode mode = tutti_cuda_relax();
     CUresult result = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     if (!in || !has_own(scope->context, in == IN_ROWS ? 0 : SOME))
-        result = in_default((CUdeviceptr)to, (CUdeviceptr)from, bytes,
-                            wait && !atomic_load_explicit(&scope->context->complete, memory_order_relaxed));
+        result = in_default((CUdeviceptr)to, (CUdeviceptr)from, bytes, has_to_wait(scope->context, awaiting));
     if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
         status = in_own((CUdeviceptr)to, (CUdeviceptr)from, bytes, in == IN_ROWS, scope->context);
     else
@@ -86,13 +100,13 @@ static int copy_and_leave(struct tutti_cuda_scope *scope, int in, void *to, cons
     return status;
 }
 
-static int copy_found(int gpu, int in, void *to, const void *from, size_t bytes, int wait)
+static int copy_found(int gpu, int in, void *to, const void *from, size_t bytes, enum awaiting awaiting)
 {
     struct tutti_cuda_scope scope;
     if (!bytes)
         return TUTTI_OK;
     const int status = tutti_cuda_enter_found(gpu >= 0 ? gpu : tutti_cuda_any(), &scope);
-    return status == TUTTI_OK ? copy_and_leave(&scope, in, to, from, bytes, wait) : status;
+    return status == TUTTI_OK ? copy_and_leave(&scope, in, to, from, bytes, awaiting) : status;
 }
 
 /* Copies between device memory and pinned memory are complete when the driver returns, in both directions. */
@@ -100,7 +114,7 @@ int tutti_cuda_copy_pinned(int gpu, int in, void *to, const void *from, size_t b
 {
     if (in && tutti_gpu_is_shared(gpu) && tutti_cuda_goes_in_rows(bytes) && tutti_cuda_turns(gpu))
         in = IN_ROWS;
-    return copy_found(gpu, in, to, from, bytes, 0);
+    return copy_found(gpu, in, to, from, bytes, AWAIT_NOTHING);
 }
 
 /* In the default stream, as a plain copy. */
@@ -136,7 +150,7 @@ int tutti_cuda_copy_end(struct tutti_copying *copying)
 /* Copies from device memory are. Copies into it are where the driver makes synchronous copies complete (complete.c). */
 int tutti_cuda_copy_ordinary(int gpu, int in, void *to, const void *from, size_t bytes)
 {
-    return copy_found(gpu, in, to, from, bytes, 1);
+    return copy_found(gpu, in, to, from, bytes, AWAIT_UNLESS_SEEN);
 }
 
 int tutti_cuda_copy_now(void *to, const void *from, size_t bytes)
@@ -145,16 +159,18 @@ int tutti_cuda_copy_now(void *to, const void *from, size_t bytes)
     struct tutti_memory into, out_of;
     if (!bytes)
         return TUTTI_OK;
-    tutti_cuda_kind(to, &into);
-    tutti_cuda_kind(from, &out_of);
+    int complete;
+    tutti_cuda_kind(to, &into, &complete);
+    tutti_cuda_kind(from, &out_of, NULL);
     if (into.kind == TUTTI_MEMORY_HOST && out_of.kind == TUTTI_MEMORY_HOST) {
         memcpy(to, from, bytes);
         return TUTTI_OK;
     }
     const int gpu = into.gpu >= 0 ? into.gpu : out_of.gpu >= 0 ? out_of.gpu : tutti_cuda_any();
-    const int is_there = into.kind == TUTTI_MEMORY_HOST ||
+    const int is_there = into.kind == TUTTI_MEMORY_HOST || (into.kind == TUTTI_MEMORY_DEVICE && complete) ||
                          (into.kind == TUTTI_MEMORY_DEVICE && out_of.kind == TUTTI_MEMORY_PINNED) ||
                          (into.kind == TUTTI_MEMORY_PINNED && out_of.kind == TUTTI_MEMORY_DEVICE);
     const int status = tutti_cuda_enter(gpu, 1, &scope);
-    return status == TUTTI_OK ? copy_and_leave(&scope, 0, to, from, bytes, !is_there) : status;
+    return status == TUTTI_OK ? copy_and_leave(&scope, 0, to, from, bytes, is_there ? AWAIT_NOTHING : AWAIT_UNLESS_ALL)
+                              : status;
 }

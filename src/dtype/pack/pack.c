@@ -94,6 +94,8 @@ static int image_of(const struct tutti_device *device, struct tutti_stream *stre
                     const struct tutti_plan *plan, const struct tutti_plan_image **image)
 {
     *image = NULL;
+    if (device->memory.complete_all && !tutti_plan_is_run(plan, 2)) /* perhaps in several allocations */
+        device->memory.complete_all(gpu);
     if (!tutti_image_useful(plan))
         return TUTTI_OK;
     *image = tutti_image_find(plan, gpu);
