@@ -120,6 +120,19 @@ int tutti_pack_copies_poll(struct tutti_copy_flight *flight);
 int tutti_pack_copies_end(struct tutti_copy_flight *flight);
 int tutti_pack_copies_leave(struct tutti_copy_flight *flight, int why);
 enum { TUTTI_COPIES_SPINS = 16 }; /* of a wait for copies, between looks at the clock: each asks the device */
+/* A copy by an engine of the GPU that has the stream of `gpu`, behind those that were started before; at most four are
+ * open. start: 1: it is started; 0: too many are open, and nothing was done; negative: a status, TUTTI_ERR_UNAVAILABLE
+ * as above. On success poll until it does not return 0: 1: the copy has ended; negative: a status. copy->queue is NULL
+ * then. */
+struct tutti_copy_queue;
+struct tutti_queued_copy {
+    struct tutti_copy_queue *queue; /* NULL: no copy is open */
+    unsigned event;
+};
+int tutti_copy_queue_is_full(int gpu); /* 1: start would probably return 0 */
+int tutti_copy_queue_start(int gpu, void *to, const void *from, uint64_t bytes, int may_make,
+                           struct tutti_queued_copy *out);
+int tutti_copy_queue_poll(struct tutti_queued_copy *copy);
 /* The same between memory that the GPU reaches, by copies to pinned memory and from there: they wait for no turn of
  * this process on the GPU (device.h, gpu.turns). TUTTI_ERR_UNAVAILABLE too where no pinned memory can be had, or it
  * would be more than 16 MiB. */

@@ -160,6 +160,8 @@ static int direct_fetch(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
     const int peer = recv->rts.rank;
     char *data = NULL;
     tutti_fetch_gpus(f);
+    if (tutti_put_ask(f))
+        return 0;
     enum tutti_reaching there = TUTTI_REACH_NOT;
     if (f->like && f->n > 0 && !recv->demanded &&
         tutti_endpoint_reach_like(f->worker->endpoint, peer, f->rndv, f->gpu = f->gpus[0], recv->bytes, f->like, &data,

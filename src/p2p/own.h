@@ -84,6 +84,9 @@ struct tutti_p2p_fetch {
 
 /* engines.c. What the sender asks for, if both sides are one run of bytes on the GPU. */
 enum tutti_engines tutti_engines_take(const struct tutti_p2p_fetch *fetch);
+/* put.c. 1: the sender of an offered message was asked to store it; 0: this rank fetches it. The candidates of
+ * tutti_fetch_gpus() are known. */
+int tutti_put_ask(struct tutti_p2p_fetch *fetch);
 /* both.c. As tutti_pack_copies(); of one job, the first bytes by a kernel that stays, if it is there (`how` is that of
  * tutti_pack_reached()). TUTTI_ERR_UNAVAILABLE, and nothing was done: a kernel is to do all. */
 int tutti_both_run(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make, unsigned how);

@@ -35,6 +35,7 @@ struct tutti_p2p_worker {
     uint64_t looked;                   /* when all sends were last looked at */
     uint64_t polled, away;             /* when sends were last polled; how long before that they were not */
     int looks_at_all;                  /* 1: this poll does; 0: only until it finds TUTTI_SENDS_LOOKS that are open */
+    _Atomic uint64_t out;              /* bytes of the posted sends */
     _Atomic uint64_t awaited;          /* bits of ranks whose first memory of a GPU a long message has waited for */
 };
 
@@ -96,6 +97,8 @@ struct tutti_p2p_send {
     struct tutti_carried *parts; /* that the transport has */
     unsigned part_count;
     uint64_t carried, carried_at;      /* bytes given to it so far; when the last part was given, or sent */
+    struct tutti_queued_copy put;      /* PUTTING: of this rank's engine, into the receiver's buffer */
+    struct tutti_mapping *put_held;    /* of that buffer; NULL: none */
     int failed;                        /* a status: why the message cannot be sent completely */
     struct tutti_p2p_send *next, **at; /* links of the list */
 };
@@ -164,10 +167,12 @@ struct tutti_p2p_recv {
     int status;    /* the status, once it is complete */
     int truncated; /* 1: it is longer than `capacity`, and nothing was stored */
     /* The protocols' own: */
-    int demanded;   /* 1: the sender was asked to pack, so the receiver does not fetch from its buffer any more */
-    uint64_t met;   /* when the receiver first found the sender's memory not mapped; 0: it has not looked */
-    uint64_t taken; /* pieces of a rendezvous that have been taken */
-    uint64_t came;  /* bytes that the transport has carried */
+    int demanded;      /* 1: the sender was asked to pack, so the receiver does not fetch from its buffer any more */
+    int asked;         /* not 0: the sender is to store the message here: it was asked, or cannot */
+    uint64_t asked_at; /* time */
+    uint64_t met;      /* when the receiver first found the sender's memory not mapped; 0: it has not looked */
+    uint64_t taken;    /* pieces of a rendezvous that have been taken */
+    uint64_t came;     /* bytes that the transport has carried */
     struct tutti_carried_part *part; /* not NULL: a part that the transport is receiving */
     struct tutti_p2p_flight *flight; /* not NULL: a kernel is fetching it */
     struct tutti_bounce *assembly;   /* not NULL: the packed message, of elements without a plan */

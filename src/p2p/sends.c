@@ -10,6 +10,13 @@ enum {
     ALL_NS = 5000       /* between two looks at all sends */
 };
 
+/* One caller at a time changes the count; receivers read it. */
+static void sends_count(struct tutti_p2p_worker *worker, uint64_t more)
+{
+    const uint64_t out = atomic_load_explicit(&worker->out, memory_order_relaxed);
+    atomic_store_explicit(&worker->out, out + more, memory_order_relaxed);
+}
+
 /* The oldest first: a poll packs a batch, and the oldest message has waited longest. */
 void tutti_p2p_list(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
@@ -17,6 +24,7 @@ void tutti_p2p_list(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send
     send->next = NULL;
     *send->at = send;
     worker->last = &send->next;
+    sends_count(worker, send->bytes);
 }
 
 static void send_unlist(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
@@ -29,6 +37,7 @@ static void send_unlist(struct tutti_p2p_worker *worker, struct tutti_p2p_send *
     else
         worker->last = send->at;
     send->at = NULL;
+    sends_count(worker, 0 - send->bytes);
 }
 
 /* 1 if the data are out of the program's buffer, or are not wanted any more. */
@@ -38,6 +47,8 @@ static int is_out(const struct tutti_p2p_worker *worker, const struct tutti_p2p_
     case TUTTI_RNDV_GET:
     case TUTTI_RNDV_GETTING:
     case TUTTI_RNDV_MOVING:
+    case TUTTI_RNDV_CTS:
+    case TUTTI_RNDV_PUTTING:
         return 0;
     case TUTTI_RNDV_BOUNCE:
         return send->bytes == 0 || send->packed == tutti_pieces(send->bytes, send->rndv->piece);
@@ -92,7 +103,8 @@ void tutti_p2p_poll(struct tutti_p2p_worker *worker)
     for (struct tutti_p2p_send *send = worker->sends; send && all.n < TUTTI_BATCH; send = send->next) {
         const uint32_t state = atomic_load_explicit(&send->rndv->state, memory_order_acquire);
         const struct tutti_protocol_ops *ops = tutti_protocol_at(state);
-        if (state == TUTTI_RNDV_GETTING || (state == TUTTI_RNDV_ATS && send->packed == 0))
+        if (state == TUTTI_RNDV_GETTING || state == TUTTI_RNDV_CTS || state == TUTTI_RNDV_PUTTING ||
+            (state == TUTTI_RNDV_ATS && send->packed == 0))
             tutti_endpoint_saw_fetch(worker->endpoint, (int)send->rndv->to, now);
         if (send->since == 0)
             send->since = now;
@@ -112,7 +124,7 @@ int tutti_p2p_data_out(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
     if (!rndv)
         return 1;
     if (!is_out(worker, send)) {
-        if (!worker->watches && send->failed == TUTTI_OK)
+        if ((!worker->watches && send->failed == TUTTI_OK) || send->put.queue) /* an engine reads the buffer */
             return 0;
         const int alive = tutti_endpoint_watch(worker->endpoint, (int)rndv->to);
         if (alive == TUTTI_OK && send->failed == TUTTI_OK)

@@ -236,7 +236,7 @@ void tutti_endpoint_release(struct tutti_endpoint *endpoint, struct tutti_mappin
  * descriptor, so that later messages from it are fetched directly: mapping takes longer than packing a message once. */
 void tutti_endpoint_meet(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv, int gpu);
 
-/* ---- puts: kernels of a peer store into memory of this rank ---- */
+/* ---- puts: kernels or engines of a peer store into memory of this rank ---- */
 
 /* Names the allocation of `pointer`, for kernels of the peer. id: of the allocation. 0: the peer cannot map it. */
 int tutti_endpoint_show(struct tutti_endpoint *endpoint, int peer, const void *pointer, uint64_t id, int gpu,
@@ -247,6 +247,19 @@ int tutti_endpoint_show(struct tutti_endpoint *endpoint, int peer, const void *p
  * while the peer polls its endpoint. */
 enum tutti_reaching tutti_endpoint_put(struct tutti_endpoint *endpoint, int peer, const struct tutti_share *share,
                                        int owner, int gpu, uint64_t bytes, char **data, struct tutti_mapping **held);
+
+/* Messages that their sender stores into the receiver's buffer. All calls but into() are the receiver's.
+ * pays: 1 if the peer is to store into the allocation of this id: the peer keeps it mapped, or messages into it have
+ * lost as much as mapping it takes, of which this one loses `ns`. 0 also for a while after late(): the peer was in no
+ * call, and did not begin in time. saw: a put of the peer is under way, or has ended. seen: when one was last. */
+int tutti_endpoint_put_pays(struct tutti_endpoint *endpoint, int peer, uint64_t id, uint64_t ns);
+void tutti_endpoint_put_late(struct tutti_endpoint *endpoint, int peer);
+void tutti_endpoint_put_saw(struct tutti_endpoint *endpoint, int peer, uint64_t now);
+uint64_t tutti_endpoint_put_seen(const struct tutti_endpoint *endpoint, int peer);
+/* 1 if mapping memory of a peer may take longer than a message. */
+int tutti_endpoint_maps_slowly(const struct tutti_endpoint *endpoint);
+/* Names the receiver's buffer in an offered rendezvous, before it is moved to CTS. */
+void tutti_endpoint_put_into(struct tutti_rndv *rndv, const struct tutti_share *share);
 
 static inline int tutti_rndv_is(const struct tutti_rndv *rndv, enum tutti_rndv_state state)
 {

@@ -42,12 +42,15 @@ struct tutti_wanted {
     uint64_t base;
 };
 
-/* Which side moves a rendezvous on: its owner from FREE, MOVING and ATS; its receiver from GETTING, BOUNCE and AM; from
- * GET the first side to do so. Every step that the other side could take too is a compare and swap, ATS included: the
- * owner may use a rendezvous again as soon as it is in ATS.
+/* Which side moves a rendezvous on: its owner from FREE, MOVING, PUTTING and ATS; its receiver from GETTING, BOUNCE, AM
+ * and PUT; from GET and CTS the first side to do so. Every step that the other side could take too is a compare and
+ * swap, ATS included: the owner may use a rendezvous again as soon as it is in ATS.
  *
  * BOUNCE: the packed message passes through `slots` pieces of scratch. The owner stores how many pieces it has packed
  * so far, the receiver how many it has taken; piece k lies in slot k modulo `slots`. A message that fits is one piece.
+ *
+ * CTS: the receiver asks the owner to store the message into the buffer that `into` names. The receiver may take that
+ * back until the owner has begun, and the owner may refuse: both go back to GET.
  */
 enum tutti_rndv_state {
     TUTTI_RNDV_FREE,
@@ -55,9 +58,12 @@ enum tutti_rndv_state {
     TUTTI_RNDV_GETTING, /* the receiver is taking them from there */
     TUTTI_RNDV_MOVING,  /* the owner is packing them */
     TUTTI_RNDV_BOUNCE,  /* in the owner's scratch, piece after piece */
-    TUTTI_RNDV_AM, /* the MPI carries them packed, on a communicator of Tutti, with the number of the rendezvous as tag
-                    */
-    TUTTI_RNDV_ATS /* the receiver has the data, or does not want them */
+    TUTTI_RNDV_AM,  /* the MPI carries them packed, on a communicator of Tutti, with the number of the rendezvous as tag
+                     */
+    TUTTI_RNDV_CTS, /* the owner is to store them into the receiver's buffer */
+    TUTTI_RNDV_PUTTING, /* the owner is storing them there */
+    TUTTI_RNDV_PUT,     /* they are there */
+    TUTTI_RNDV_ATS      /* the receiver has the data, or does not want them */
 };
 
 /* What the receiver of an offered rendezvous (GET) asks of the owner if it cannot fetch from the owner's buffer, or
@@ -120,6 +126,7 @@ struct tutti_rndv {
                                * receiver that has waited as long as the mapping takes */
     uint64_t posted, ended;   /* core/trace.h: when the owner posted it, when the receiver ended it; 0: not recorded */
     struct tutti_share share; /* the owner's buffer: GET, or to be known to the receiver */
+    struct tutti_share into;  /* CTS: the receiver's buffer; written by the receiver */
     unsigned char layout[TUTTI_RNDV_LAYOUT];
 };
 

@@ -14,6 +14,7 @@ enum {
     TUTTI_ENDPOINT_SIGHTED = 64,
     TUTTI_ENDPOINT_HOPELESS = 8,
     TUTTI_ENDPOINT_ACCOUNTS = 32,
+    TUTTI_ENDPOINT_PUTS = 8,
     TUTTI_ENDPOINT_WAYS = 4
 };
 
@@ -74,6 +75,13 @@ struct tutti_endpoint_from {
     uint64_t lost;          /* ns that messages of all allocations have lost */
     uint64_t unpacked;      /* ns that those have lost which scratch would have packed, since it paid last */
     uint32_t scratch_shown; /* bits of this rank's GPUs: a rendezvous has shown the peer the scratch there */
+    /* As receiver: what messages into allocations that the peer has not mapped have lost, endpoint_put.c */
+    struct tutti_endpoint_put_account {
+        uint64_t id, lost; /* ns, since the peer was asked to map it */
+    } puts[TUTTI_ENDPOINT_PUTS];
+    unsigned put_next;
+    _Atomic uint64_t put_seen;                 /* when a put of the peer was last seen under way */
+    _Atomic uint32_t puts_late, puts_left_out; /* see tutti_endpoint_put_late() */
 };
 
 /* What is under way for the memory that is being mapped. */

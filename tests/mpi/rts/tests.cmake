@@ -44,6 +44,13 @@ program(stays)
 tutti_mpi_test(mpi-stays PROGRAM mpi-stays RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_STAY_US=1000 TIMEOUT 60)
 tutti_mpi_test(mpi-stays-linger PROGRAM mpi-stays RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_LINGER_US=300 TIMEOUT 60)
 tutti_mpi_test(mpi-stays-both PROGRAM mpi-stays RANKS 2 ENV ${stats} "TUTTI_RULES=message:*@both message_kernel:*@16k" TUTTI_HOST_STAY_US=1000 TIMEOUT 60)
+# Messages that their senders store into the receivers' buffers.
+program(puts)
+tutti_mpi_test(mpi-puts PROGRAM mpi-puts RANKS 2 ENV ${stats} "TUTTI_RULES=message:*@direct message_put:*@always" TIMEOUT 60)
+tutti_mpi_test(mpi-puts-three PROGRAM mpi-puts RANKS 3 RANKS_MPICH 2 ENV ${stats} "TUTTI_RULES=message:*@engines message_put:*@always" TUTTI_HOST_GPUS=3 TIMEOUT 60)
+# Senders that are late are not waited for.
+tutti_mpi_test(mpi-puts-exchange PROGRAM mpi-puts RANKS 2 ARGS 60 0 ENV ${stats} "TUTTI_RULES=message:*@direct message_put:*@exchange"
+               TUTTI_HOST_GPUS=2 TIMEOUT 60)
 program(alike)
 tutti_mpi_test(mpi-alike PROGRAM mpi-alike RANKS 2 ENV ${stats} TIMEOUT 45)
 tutti_mpi_test(mpi-alike-direct PROGRAM mpi-alike RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 45)

@@ -1,0 +1,193 @@
+/* Messages that their sender stores into the receiver's buffer: a rendezvous put. Copy engines that store into a peer's
+ * memory leave the other direction of the link to data, while engines and kernels that read it send requests there. So
+ * where both directions carry large messages, the receiver of an offered message (GET) asks its sender to store it:
+ * the receiver names its buffer, and moves the rendezvous to CTS. A sender that does not begin in time is in no call,
+ * and the receiver fetches the message after all. The sender refuses if it cannot reach the buffer yet.
+ *
+ * Rules of the section `message_put` say for which messages the receiver asks. */
+#include <string.h>
+
+#include "core/clock.h"
+#include "core/counters.h"
+#include "core/lives.h"
+#include "p2p/own.h"
+#include "team/deferred_free.h"
+
+enum {
+    LOSES_BYTES = 4096, /* a fetched message loses a ns for so many bytes while the other direction is busy too */
+    PART = 4            /* both directions are busy if this rank sends so large a part of the message, or more */
+};
+
+/* ---- rules ---- */
+
+enum { NEVER, EXCHANGE, ALWAYS };
+static const struct {
+    const char *name;
+    uint64_t patience; /* ns in which the sender begins, or continues with messages before this one */
+} times[] = {[NEVER] = {"never", 0}, [EXCHANGE] = {"exchange", 100000}, [ALWAYS] = {"always", 10000000}};
+
+static int rndv_put_find(const char *name)
+{
+    for (int i = 0; i <= ALWAYS; i++) {
+        if (strcmp(name, times[i].name) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static const struct tutti_names names = {"time of puts", "never exchange always", rndv_put_find};
+static const struct tutti_section section = {"message_put", &names};
+static struct tutti_rules_room room = {.section = &section, .sections = 1, .known = "message_put"};
+
+__attribute__((constructor)) static void rndv_put_register(void)
+{
+    tutti_rules_register(&room);
+}
+
+/* ---- receiver ---- */
+
+/* What the rules say of a message of so many bytes. The answer for the message before is kept: those of a window are
+ * equally long. */
+static int rndv_put_rule(uint64_t bytes)
+{
+    static _Thread_local struct {
+        uint64_t bytes;
+        int rules, when;
+    } last;
+    int from = tutti_rules_in_force();
+    if (last.rules == from && last.bytes == bytes)
+        return last.when;
+    last.rules = from;
+    last.bytes = bytes;
+    const int when = tutti_rules_next(room.first, bytes, &from);
+    return last.when = when > NEVER ? when : NEVER;
+}
+
+/* 1 if such a message is to be stored by its sender now. */
+static int rndv_put_is_wanted(const struct tutti_p2p_worker *worker, int gpu, uint64_t bytes, int when)
+{
+    return when == ALWAYS ||
+           (atomic_load_explicit(&worker->out, memory_order_relaxed) >= bytes / PART && !tutti_gpu_is_shared(gpu));
+}
+
+/* 1 if both sides are one run of bytes, this one in one allocation of a GPU. */
+static int rndv_put_is_possible(struct tutti_p2p_fetch *f)
+{
+    const struct tutti_p2p_recv *recv = f->recv;
+    if (f->n == 0 || !recv->elements.plan || !recv->elements.whole || recv->demanded || recv->bytes == 0 ||
+        __atomic_load_n(&f->rndv->layout_bytes, __ATOMIC_RELAXED) != 0)
+        return 0;
+    f->gpu = f->gpus[0];
+    return tutti_fetch_is_near(f);
+}
+
+int tutti_put_ask(struct tutti_p2p_fetch *f)
+{
+    struct tutti_p2p_recv *recv = f->recv;
+    struct tutti_endpoint *endpoint = f->worker->endpoint;
+    const int peer = recv->rts.rank;
+    struct tutti_share into;
+    const int when = recv->asked ? NEVER : rndv_put_rule(recv->bytes);
+    if (when == NEVER || !rndv_put_is_possible(f) || !rndv_put_is_wanted(f->worker, f->gpu, recv->bytes, when))
+        return 0;
+    recv->asked = when;
+    if (tutti_endpoint_is_streamed(endpoint) ||
+        !tutti_endpoint_put_pays(endpoint, peer, recv->elements.places.id, recv->bytes / LOSES_BYTES) ||
+        !tutti_endpoint_show(endpoint, peer, tutti_elements_run(&recv->elements), recv->elements.places.id, f->gpu,
+                             &into))
+        return 0;
+    tutti_endpoint_put_into(f->rndv, &into);
+    recv->asked_at = tutti_now_ns();
+    return tutti_rndv_win(f->rndv, TUTTI_RNDV_CTS);
+}
+
+/* 1 if the sender has not begun, and neither continues with messages before this one. */
+static int rndv_put_is_late(const struct tutti_p2p_fetch *f, uint64_t now)
+{
+    const uint64_t seen = tutti_endpoint_put_seen(f->worker->endpoint, f->recv->rts.rank);
+    const uint64_t since = seen > f->recv->asked_at ? seen : f->recv->asked_at;
+    return now > since && now - since > times[f->recv->asked].patience;
+}
+
+static int rndv_put_fetch(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
+{
+    struct tutti_endpoint *endpoint = f->worker->endpoint;
+    const int peer = f->recv->rts.rank;
+    const uint64_t now = tutti_now_ns();
+    if (tutti_rndv_is(f->rndv, TUTTI_RNDV_CTS)) {
+        if (!rndv_put_is_late(f, now) || !tutti_rndv_move(f->rndv, TUTTI_RNDV_CTS, TUTTI_RNDV_GET))
+            return 0;
+        tutti_endpoint_put_late(endpoint, peer);
+        f->ops = &tutti_direct_ops;
+        return f->ops->fetch(f, job);
+    }
+    tutti_endpoint_put_saw(endpoint, peer, now);
+    if (!tutti_rndv_is(f->rndv, TUTTI_RNDV_PUT))
+        return 0;
+    f->state = TUTTI_RNDV_PUT;
+    tutti_fetch_end(f, TUTTI_OK);
+    return -1;
+}
+
+/* The receiver asks for no message that is too long for its buffer. */
+static int rndv_put_drop(struct tutti_p2p_fetch *f)
+{
+    (void)f;
+    return 0;
+}
+
+/* ---- sender ---- */
+
+/* The copy has been started, or the receiver is to fetch the message. */
+static void rndv_put_start(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
+{
+    if (tutti_copy_queue_is_full(send->gpu))
+        return;
+    struct tutti_rndv *rndv = send->rndv;
+    const struct tutti_share into = rndv->into; /* once: what has been checked must not change */
+    char *data;
+    struct tutti_mapping *held = NULL;
+    const enum tutti_reaching there =
+        send->put.queue || !send->elements.whole
+            ? TUTTI_REACH_NOT
+            : tutti_endpoint_put(worker->endpoint, (int)rndv->to, &into, -1, send->gpu, send->bytes, &data, &held);
+    if (there == TUTTI_REACH_LATER && !tutti_endpoint_maps_slowly(worker->endpoint))
+        return;
+    if (there != TUTTI_REACHED) {
+        tutti_rndv_move(rndv, TUTTI_RNDV_CTS, TUTTI_RNDV_GET);
+        return;
+    }
+    if (!tutti_rndv_move(rndv, TUTTI_RNDV_CTS, TUTTI_RNDV_PUTTING)) {
+        tutti_endpoint_release(worker->endpoint, held);
+        return;
+    }
+    const int started = tutti_copy_queue_start(send->gpu, data, tutti_elements_run(&send->elements), send->bytes,
+                                               tutti_deferred_free_may_load(worker->node), &send->put);
+    if (started == 1) {
+        send->put_held = held;
+        tutti_count("copies of messages", TUTTI_OUTCOME_LAUNCHED, "copy engines, into the receiver's buffer");
+        return;
+    }
+    tutti_endpoint_release(worker->endpoint, held);
+    tutti_rndv_move(rndv, TUTTI_RNDV_PUTTING, started == 0 ? TUTTI_RNDV_CTS : TUTTI_RNDV_GET);
+}
+
+static void rndv_put_poll(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_p2p_batch *batch,
+                          uint64_t now)
+{
+    (void)batch, (void)now;
+    if (tutti_rndv_is(send->rndv, TUTTI_RNDV_CTS)) {
+        rndv_put_start(worker, send);
+        return;
+    }
+    const int ended = send->put.queue ? tutti_copy_queue_poll(&send->put) : 0;
+    if (ended == 0)
+        return;
+    tutti_endpoint_release(worker->endpoint, send->put_held);
+    send->put_held = NULL;
+    /* After a failure the receiver fetches the message, and finds what fails. */
+    tutti_rndv_move(send->rndv, TUTTI_RNDV_PUTTING, ended > 0 ? TUTTI_RNDV_PUT : TUTTI_RNDV_GET);
+}
+
+const struct tutti_protocol_ops tutti_put_ops = {
+    .poll = rndv_put_poll, .fetch = rndv_put_fetch, .drop = rndv_put_drop, .instead = TUTTI_PROTOCOLS};

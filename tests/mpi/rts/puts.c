@@ -1,0 +1,192 @@
+/* Random exchanges of messages that their senders may store into the receivers' buffers: ranks that are late, or that
+ * compute while messages are open, persistent messages, synchronous ones, and buffers that are freed and allocated
+ * again. Each byte is compared, and the gaps between messages.
+ * puts [rounds [puts, at least]] */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kit.h"
+
+enum { MESSAGES = 24, TAGS = 1000, MOST = 48 << 10, LATE_US = 300, KEPT = 5 /* rounds with the same buffers */ };
+enum { BUFFERS = 3, SLOT = MOST + 64, ROOM = MESSAGES / BUFFERS * SLOT, GAP = 0xa5 /* between messages */ };
+
+static struct message {
+    int from, to, bytes, synchronous, persistent, late;
+    MPI_Request send, receive;
+} messages[MESSAGES];
+static struct kit_buffer out[BUFFERS], in[BUFFERS];
+static char *to[BUFFERS], *from[BUFFERS]; /* in this round */
+static unsigned char data[ROOM];
+static uint64_t common, own; /* streams: the same on all ranks; this rank's */
+
+static unsigned drawn(uint64_t *state, unsigned n)
+{
+    return (unsigned)(random_next(state) % n);
+}
+
+static unsigned char value(int round, int i, int b)
+{
+    return (unsigned char)(round * 37 + i * 11 + b * (1 + i % 7) + b / 253);
+}
+
+/* What a buffer of the round holds: messages that this rank sends, or has received. */
+static void expect(int round, int buffer, int sends)
+{
+    memset(data, GAP, sizeof data);
+    for (int i = buffer; i < MESSAGES; i += BUFFERS) {
+        unsigned char *const at = data + (size_t)(i / BUFFERS) * SLOT;
+        for (int b = 0; b < messages[i].bytes && (sends ? messages[i].from : messages[i].to) == kit_rank; b++)
+            at[b] = value(round, i, b);
+    }
+}
+
+static void draw(void)
+{
+    static const int lengths[] = {600, 4096, 20000, MOST};
+    for (int i = 0; i < MESSAGES; i++) {
+        struct message *m = &messages[i];
+        const int most = lengths[drawn(&common, 4)];
+        *m = (struct message){.from = (int)drawn(&common, (unsigned)kit_size),
+                              .bytes = drawn(&common, 4) ? most : 1 + (int)drawn(&common, (unsigned)most),
+                              .synchronous = drawn(&common, 4) == 0,
+                              .persistent = drawn(&common, 4) == 0,
+                              .late = drawn(&common, 24) == 0,
+                              .send = MPI_REQUEST_NULL,
+                              .receive = MPI_REQUEST_NULL};
+        m->to = (m->from + 1 + (int)drawn(&common, (unsigned)(kit_size - 1))) % kit_size;
+    }
+}
+
+static void post(int round, int i)
+{
+    struct message *m = &messages[i];
+    const int tag = round % TAGS * MESSAGES + i; /* another rank may be some rounds ahead */
+    if (m->late && drawn(&own, 2))
+        usleep(drawn(&own, LATE_US));
+    if (m->to == kit_rank) {
+        void *at = to[i % BUFFERS] + (size_t)(i / BUFFERS) * SLOT;
+        const int source = drawn(&own, 4) ? m->from : MPI_ANY_SOURCE;
+        if (m->persistent) {
+            MPI_Recv_init(at, m->bytes, MPI_BYTE, source, tag, MPI_COMM_WORLD, &m->receive);
+            MPI_Start(&m->receive);
+        } else {
+            MPI_Irecv(at, m->bytes, MPI_BYTE, source, tag, MPI_COMM_WORLD, &m->receive);
+        }
+    }
+    if (m->from == kit_rank) {
+        void *at = from[i % BUFFERS] + (size_t)(i / BUFFERS) * SLOT;
+        if (m->persistent) {
+            (m->synchronous ? MPI_Ssend_init : MPI_Send_init)(at, m->bytes, MPI_BYTE, m->to, tag, MPI_COMM_WORLD,
+                                                              &m->send);
+            MPI_Start(&m->send);
+        } else {
+            (m->synchronous ? MPI_Issend : MPI_Isend)(at, m->bytes, MPI_BYTE, m->to, tag, MPI_COMM_WORLD, &m->send);
+        }
+    }
+}
+
+/* All requests of this rank, in some order and by some completion call. */
+static void complete(void)
+{
+    MPI_Request all[2 * MESSAGES];
+    MPI_Status statuses[2 * MESSAGES];
+    int n = 0, sends = 0;
+    for (int i = 0; i < MESSAGES; i++)
+        all[n++] = messages[i].send;
+    sends = n;
+    for (int i = 0; i < MESSAGES; i++)
+        all[n++] = messages[i].receive;
+    switch (drawn(&own, 4)) {
+    case 0:
+        MPI_Waitall(n, all, statuses);
+        break;
+    case 1:
+        MPI_Waitall(sends, all, statuses);
+        MPI_Waitall(n - sends, all + sends, statuses);
+        break;
+    case 2:
+        for (int at = 0; at != MPI_UNDEFINED;)
+            MPI_Waitany(n, all, &at, statuses);
+        break;
+    default: /* the rank computes in between */
+        for (int done = 0; !done;) {
+            MPI_Testall(n, all, &done, statuses);
+            if (drawn(&own, 8) == 0)
+                usleep(drawn(&own, LATE_US / 2));
+        }
+    }
+    for (int i = 0; i < MESSAGES; i++) { /* persistent ones are there still */
+        if (messages[i].persistent && messages[i].send != MPI_REQUEST_NULL)
+            MPI_Request_free(&messages[i].send);
+        if (messages[i].persistent && messages[i].receive != MPI_REQUEST_NULL)
+            MPI_Request_free(&messages[i].receive);
+    }
+}
+
+static void exchange(int round)
+{
+    int order[MESSAGES];
+    draw();
+    for (int b = 0; b < BUFFERS; b++) {
+        expect(round, b, 1);
+        from[b] = kit_put(&out[b], drawn(&own, 4), data, ROOM);
+        memset(data, GAP, sizeof data);
+        to[b] = kit_put(&in[b], drawn(&own, 4), data, ROOM);
+    }
+    for (int i = 0; i < MESSAGES; i++) {
+        const int at = (int)drawn(&own, (unsigned)i + 1);
+        order[i] = order[at];
+        order[at] = i;
+    }
+    for (int i = 0; i < MESSAGES; i++)
+        post(round, order[i]);
+    complete();
+    for (int b = 0; b < BUFFERS; b++) {
+        int guards;
+        expect(round, b, 0);
+        const int right = memcmp(kit_get(&in[b], &guards), data, ROOM) == 0;
+        CHECK(right && guards, "round %d: what rank %d has received in buffer %d is wrong (seed %llu)", round, kit_rank,
+              b, (unsigned long long)kit_seed);
+    }
+}
+
+static void open_buffers(int round)
+{
+    for (int b = 0; b < BUFFERS; b++) {
+        if (round > 0 && drawn(&own, 2))
+            continue;
+        if (round > 0) {
+            kit_close(&out[b]);
+            kit_close(&in[b]);
+        }
+        kit_open(&out[b], drawn(&own, 16) ? KIT_DEVICE : KIT_HOST, ROOM);
+        kit_open(&in[b], drawn(&own, 16) ? KIT_DEVICE : KIT_HOST, ROOM);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    if (kit_plain || kit_size < 2)
+        kit_skip("puts", "needs two ranks, and the library in front");
+    const int rounds = argc > 1 ? atoi(argv[1]) : 60, least = argc > 2 ? atoi(argv[2]) : 1;
+    common = kit_seed;
+    own = random_mix(kit_seed + (uint64_t)kit_rank + 1);
+    for (int round = 0; round < rounds; round++) {
+        if (round % KEPT == 0)
+            open_buffers(round);
+        exchange(round);
+    }
+    int puts_here = (int)kit_counted("copies of messages", "copy engines, into the receiver's buffer"), all = 0;
+    MPI_Allreduce(&puts_here, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(all >= least, "%d messages of %d rounds were stored by their sender", all, rounds);
+    if (kit_rank == 0)
+        printf("puts: %d messages were stored by their sender\n", all);
+    for (int b = 0; b < BUFFERS; b++) {
+        kit_close(&out[b]);
+        kit_close(&in[b]);
+    }
+    return kit_end("puts");
+}
