@@ -222,6 +222,7 @@ static int fetch_node(void *with)
             uses = tutti_endpoint_gpus(all->worker->endpoint, gpus);
         fetches[used].used = gpus;
         fetches[used].uses = uses;
+        fetches[used].waiting = bytes;
         fetches[used].worker = all->worker;
         fetches[used].recv = recv;
         fetches[used].held = NULL;

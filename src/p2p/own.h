@@ -79,6 +79,7 @@ struct tutti_p2p_fetch {
     enum tutti_engines engines;    /* not NOT: the job is one run of bytes */
     const int *used;               /* the GPUs that the program has used, `uses` of them */
     int uses;
+    uint64_t waiting; /* bytes of messages that have arrived and that this rank does not fetch yet, this one too */
     int gpus[TUTTI_ENDPOINT_GPUS + 1], n; /* candidates, the best first */
 };
 

@@ -161,6 +161,7 @@ struct tutti_p2p_recv {
     struct tutti_pipelined_rts far_rts;
     /* Elements without a plan: stores the whole packed message. A status. */
     int (*unpack)(struct tutti_p2p_recv *recv, char *packed);
+    int fetched; /* 1: this rank fetches it, and does not ask the sender to store it */
     int engines; /* 1: copy engines store it, if it is a run of bytes on both sides; 0: a kernel */
     /* The result: */
     int ended;     /* 1: it is complete, or has failed */

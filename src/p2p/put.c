@@ -1,8 +1,10 @@
 /* Messages that their sender stores into the receiver's buffer: a rendezvous put. Copy engines that store into a peer's
  * memory leave the other direction of the link to data, while engines and kernels that read it send requests there. So
  * where both directions carry large messages, the receiver of an offered message (GET) asks its sender to store it:
- * the receiver names its buffer, and moves the rendezvous to CTS. A sender that does not begin in time is in no call,
- * and the receiver fetches the message after all. The sender refuses if it cannot reach the buffer yet.
+ * the receiver names its buffer, and moves the rendezvous to CTS. The sender begins only in a wait, and leaves the wait
+ * when the copy has ended: otherwise the receiver would wait as long as the program computes. A sender that does not
+ * begin in time is in no wait, and the receiver fetches the message after all. The sender refuses if it cannot reach
+ * the buffer yet.
  *
  * Rules of the section `message_put` say for which messages the receiver asks. */
 #include <string.h>
@@ -11,6 +13,7 @@
 #include "core/counters.h"
 #include "core/lives.h"
 #include "p2p/own.h"
+#include "progress/engine.h"
 #include "team/deferred_free.h"
 
 enum {
@@ -20,11 +23,14 @@ enum {
 
 /* ---- rules ---- */
 
-enum { NEVER, EXCHANGE, ALWAYS };
+enum { NEVER, EXCHANGE, BUSY, ALWAYS };
 static const struct {
     const char *name;
     uint64_t patience; /* ns in which the sender begins, or continues with messages before this one */
-} times[] = {[NEVER] = {"never", 0}, [EXCHANGE] = {"exchange", 100000}, [ALWAYS] = {"always", 10000000}};
+} times[] = {[NEVER] = {"never", 0},
+             [EXCHANGE] = {"exchange", 100000},
+             [BUSY] = {"busy", 100000},
+             [ALWAYS] = {"always", 10000000}};
 
 static int rndv_put_find(const char *name)
 {
@@ -35,7 +41,7 @@ static int rndv_put_find(const char *name)
     return -1;
 }
 
-static const struct tutti_names names = {"time of puts", "never exchange always", rndv_put_find};
+static const struct tutti_names names = {"time of puts", "never exchange busy always", rndv_put_find};
 static const struct tutti_section section = {"message_put", &names};
 static struct tutti_rules_room room = {.section = &section, .sections = 1, .known = "message_put"};
 
@@ -63,11 +69,15 @@ static int rndv_put_rule(uint64_t bytes)
     return last.when = when > NEVER ? when : NEVER;
 }
 
-/* 1 if such a message is to be stored by its sender now. */
-static int rndv_put_is_wanted(const struct tutti_p2p_worker *worker, int gpu, uint64_t bytes, int when)
+/* 1 if such a message is to be stored by its sender now: EXCHANGE: this rank sends too; BUSY: or other messages have
+ * arrived, which keep the link busy while the sender is asked. */
+static int rndv_put_is_wanted(const struct tutti_p2p_fetch *f, uint64_t bytes, int when)
 {
-    return when == ALWAYS ||
-           (atomic_load_explicit(&worker->out, memory_order_relaxed) >= bytes / PART && !tutti_gpu_is_shared(gpu));
+    if (when == ALWAYS)
+        return 1;
+    return !tutti_gpu_is_shared(f->gpu) &&
+           (atomic_load_explicit(&f->worker->out, memory_order_relaxed) >= bytes / PART ||
+            (when == BUSY && f->waiting > bytes));
 }
 
 /* 1 if both sides are one run of bytes, this one in one allocation of a GPU. */
@@ -87,8 +97,8 @@ int tutti_put_ask(struct tutti_p2p_fetch *f)
     struct tutti_endpoint *endpoint = f->worker->endpoint;
     const int peer = recv->rts.rank;
     struct tutti_share into;
-    const int when = recv->asked ? NEVER : rndv_put_rule(recv->bytes);
-    if (when == NEVER || !rndv_put_is_possible(f) || !rndv_put_is_wanted(f->worker, f->gpu, recv->bytes, when))
+    const int when = recv->asked || recv->fetched ? NEVER : rndv_put_rule(recv->bytes);
+    if (when == NEVER || !rndv_put_is_possible(f) || !rndv_put_is_wanted(f, recv->bytes, when))
         return 0;
     recv->asked = when;
     if (tutti_endpoint_is_streamed(endpoint) ||
@@ -117,7 +127,7 @@ static int rndv_put_fetch(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
     if (tutti_rndv_is(f->rndv, TUTTI_RNDV_CTS)) {
         if (!rndv_put_is_late(f, now) || !tutti_rndv_move(f->rndv, TUTTI_RNDV_CTS, TUTTI_RNDV_GET))
             return 0;
-        tutti_endpoint_put_late(endpoint, peer);
+        tutti_endpoint_put_late(endpoint, peer, f->recv->asked_at, now);
         f->ops = &tutti_direct_ops;
         return f->ops->fetch(f, job);
     }
@@ -141,7 +151,7 @@ static int rndv_put_drop(struct tutti_p2p_fetch *f)
 /* The copy has been started, or the receiver is to fetch the message. */
 static void rndv_put_start(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
-    if (tutti_copy_queue_is_full(send->gpu))
+    if (!tutti_progress_waiting() || tutti_copy_queue_is_full(send->gpu))
         return;
     struct tutti_rndv *rndv = send->rndv;
     const struct tutti_share into = rndv->into; /* once: what has been checked must not change */
@@ -165,6 +175,7 @@ static void rndv_put_start(struct tutti_p2p_worker *worker, struct tutti_p2p_sen
                                                tutti_deferred_free_may_load(worker->node), &send->put);
     if (started == 1) {
         send->put_held = held;
+        atomic_fetch_add_explicit(&tutti_progress_owed, 1, memory_order_relaxed);
         tutti_count("copies of messages", TUTTI_OUTCOME_LAUNCHED, "copy engines, into the receiver's buffer");
         return;
     }
@@ -185,6 +196,7 @@ static void rndv_put_poll(struct tutti_p2p_worker *worker, struct tutti_p2p_send
         return;
     tutti_endpoint_release(worker->endpoint, send->put_held);
     send->put_held = NULL;
+    atomic_fetch_sub_explicit(&tutti_progress_owed, 1, memory_order_relaxed);
     /* After a failure the receiver fetches the message, and finds what fails. */
     tutti_rndv_move(send->rndv, TUTTI_RNDV_PUTTING, ended > 0 ? TUTTI_RNDV_PUT : TUTTI_RNDV_GET);
 }

@@ -18,12 +18,13 @@ enum {
     LOOK_ROUNDS = 32,   /* between looks at the clock */
     LOOK_NS = 5000000,  /* between looks after peers */
     SLEEP_US = 100,
-    NAP_MOST_US = 1000 /* of waits that look themselves */
+    NAP_MOST_US = 1000, /* of waits that look themselves */
+    OWED_NS = 20000000  /* how long a wait that is over polls for what is owed */
 };
 static const uint64_t second = 1000000000;
 static const uint64_t grace = 2000000000; /* what needs nothing more of a dead peer ends before */
 
-atomic_int tutti_progress_open;
+atomic_int tutti_progress_open, tutti_progress_owed;
 
 static _Atomic(struct tutti_step *) first;
 static int (*dead_process)(void);
@@ -230,14 +231,37 @@ static void counted_end(const uint64_t *since)
     is_counted = 0;
 }
 
+/* Waits of this thread in which steps are polled, one inside the other; not those of fibers. */
+static _Thread_local int waits;
+
+int tutti_progress_waiting(void)
+{
+    return waits > 0;
+}
+
+/* The last of these waits is over, and the thread may not poll for long. */
+static void waits_end(const int *counts)
+{
+    if (!*counts || --waits > 0 || atomic_load_explicit(&tutti_progress_owed, memory_order_relaxed) == 0)
+        return;
+    const uint64_t until = tutti_now_ns() + OWED_NS;
+    while (atomic_load_explicit(&tutti_progress_owed, memory_order_relaxed) > 0 && tutti_now_ns() < until) {
+        tutti_progress_poll();
+        tutti_pause();
+    }
+}
+
 int tutti_progress_wait(const struct tutti_wait *wait)
 {
     struct watch watch = {.start = 0};
-    const int advance = !wait->quiet, mpi = advance && mpi_progress && !tutti_fiber_here();
+    const int in_fiber = tutti_fiber_here() != NULL;
+    const int advance = !wait->quiet, mpi = advance && mpi_progress && !in_fiber;
     __attribute__((cleanup(engine_restore), unused)) const int before = polling;
     __attribute__((cleanup(counted_end), unused)) uint64_t counted = 0;
     if (advance)
         polling = 0; /* a step that must wait after all: the others, which have locks of their own, go on */
+    __attribute__((cleanup(waits_end), unused)) const int counts = advance && !in_fiber;
+    waits += counts;
     for (unsigned round = 1;; round++) {
         uint64_t waited;
         if (round == COUNTED_ROUNDS)

@@ -73,6 +73,12 @@ struct tutti_wait {
  * TUTTI_OK, or why it ended. */
 int tutti_progress_wait(const struct tutti_wait *wait);
 
+/* 1 if the calling thread is in a wait that polls steps: it will poll again soon. */
+int tutti_progress_waiting(void);
+/* Work that peers wait for and whose end only a poll of this rank sees. The outermost wait of a thread ends when
+ * nothing is owed, or 20 ms later. Begun by threads for which tutti_progress_waiting() is 1. */
+extern atomic_int tutti_progress_owed;
+
 /* ns that the calling thread has been in waits so far, without short ones and those in fibers. */
 uint64_t tutti_progress_waited(void);
 

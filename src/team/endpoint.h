@@ -250,10 +250,11 @@ enum tutti_reaching tutti_endpoint_put(struct tutti_endpoint *endpoint, int peer
 
 /* Messages that their sender stores into the receiver's buffer. All calls but into() are the receiver's.
  * pays: 1 if the peer is to store into the allocation of this id: the peer keeps it mapped, or messages into it have
- * lost as much as mapping it takes, of which this one loses `ns`. 0 also for a while after late(): the peer was in no
- * call, and did not begin in time. saw: a put of the peer is under way, or has ended. seen: when one was last. */
+ * lost as much as mapping it takes, of which this one loses `ns`. 0 also for a while after late(): the peer was asked
+ * then, was in no wait, and did not begin in time; it counts once for all that were asked before. saw: a put of the
+ * peer is under way, or has ended. seen: when one was last. */
 int tutti_endpoint_put_pays(struct tutti_endpoint *endpoint, int peer, uint64_t id, uint64_t ns);
-void tutti_endpoint_put_late(struct tutti_endpoint *endpoint, int peer);
+void tutti_endpoint_put_late(struct tutti_endpoint *endpoint, int peer, uint64_t asked_at, uint64_t now);
 void tutti_endpoint_put_saw(struct tutti_endpoint *endpoint, int peer, uint64_t now);
 uint64_t tutti_endpoint_put_seen(const struct tutti_endpoint *endpoint, int peer);
 /* 1 if mapping memory of a peer may take longer than a message. */

@@ -38,6 +38,11 @@ static int rounds;
 
 /* ---- in front of the core's ---- */
 
+int tutti_progress_waiting(void)
+{
+    return 1;
+}
+
 int tutti_copy_queue_is_full(int gpu)
 {
     (void)gpu;

@@ -101,7 +101,8 @@ void tutti_block_expect(struct tutti_move *move, int i, int peer, struct tutti_r
                         struct tutti_p2p_recv *recv)
 {
     const struct tutti_move_block *block = &move->receive[i];
-    *recv = (struct tutti_p2p_recv){.elements = block->elements, .capacity = block->bytes, .engines = move->engines};
+    *recv = (struct tutti_p2p_recv){
+        .elements = block->elements, .capacity = block->bytes, .engines = move->engines, .fetched = 1};
     if (block->bytes > 0) { /* can() has checked where it lies */
         recv->elements.placed = 1;
         recv->elements.places = (struct tutti_places){.device = 1, .gpu = block->gpu, .id = block->allocation};

@@ -298,6 +298,8 @@ static const char cuda_rules[] =
     " 0-16m@direct *@engines *@direct *@packed; "
     "message_kernel:"
     " *@2m; "
+    "message_put:"
+    " 0-8191k@never *@busy; "
     "message_far:"
     " 0-255k@staged *@pipelined; "
     "bcast:"

@@ -96,9 +96,12 @@ int tutti_endpoint_put_pays(struct tutti_endpoint *endpoint, int peer, uint64_t 
     return !tutti_endpoint_is_slow(endpoint) || put_is_known(endpoint, peer, id) || put_is_paid(endpoint, peer, id, ns);
 }
 
-void tutti_endpoint_put_late(struct tutti_endpoint *endpoint, int peer)
+void tutti_endpoint_put_late(struct tutti_endpoint *endpoint, int peer, uint64_t asked_at, uint64_t now)
 {
     struct tutti_endpoint_from *const from = &endpoint->from[peer];
+    if (asked_at <= atomic_load_explicit(&from->put_late, memory_order_relaxed)) /* one of several at once */
+        return;
+    atomic_store_explicit(&from->put_late, now, memory_order_relaxed);
     const uint32_t late = atomic_load_explicit(&from->puts_late, memory_order_relaxed), most = LEFT_OUT_MOST,
                    next = late == 0         ? 1
                           : late < most / 2 ? 2 * late
