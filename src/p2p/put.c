@@ -121,6 +121,7 @@ static int rndv_put_is_late(const struct tutti_p2p_fetch *f, uint64_t now)
 
 static int rndv_put_fetch(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
 {
+    (void)job;
     struct tutti_endpoint *endpoint = f->worker->endpoint;
     const int peer = f->recv->rts.rank;
     const uint64_t now = tutti_now_ns();
@@ -128,8 +129,7 @@ static int rndv_put_fetch(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
         if (!rndv_put_is_late(f, now) || !tutti_rndv_move(f->rndv, TUTTI_RNDV_CTS, TUTTI_RNDV_GET))
             return 0;
         tutti_endpoint_put_late(endpoint, peer, f->recv->asked_at, now);
-        f->ops = &tutti_direct_ops;
-        return f->ops->fetch(f, job);
+        return 0; /* the next look fetches it */
     }
     tutti_endpoint_put_saw(endpoint, peer, now);
     if (!tutti_rndv_is(f->rndv, TUTTI_RNDV_PUT))

@@ -84,57 +84,24 @@ static void complete_flag(struct tutti_cuda_context *context, int fresh)
                                              : TUTTI_CUDA_COMPLETE_NONE);
 }
 
+int tutti_cuda_complete_flagged(int gpu)
+{
+    return (int)(atomic_load_explicit(&flagged, memory_order_acquire) >> gpu & 1);
+}
+
+void tutti_cuda_complete_flag(int gpu)
+{
+    pthread_mutex_lock(&flag_lock);
+    atomic_fetch_or(&flagged, UINT64_C(1) << gpu);
+    pthread_mutex_unlock(&flag_lock);
+}
+
 void tutti_cuda_complete_begin(struct tutti_cuda_context *context, int fresh)
 {
     pthread_mutex_lock(&flag_lock);
     if (atomic_load(&flagged) >> context->gpu & 1)
         complete_flag(context, fresh);
     pthread_mutex_unlock(&flag_lock);
-}
-
-void tutti_cuda_complete_all(int gpu)
-{
-    if (gpu < 0 || gpu >= TUTTI_CUDA_GPUS)
-        gpu = tutti_cuda_any();
-    struct tutti_cuda_context *context = tutti_cuda_context_of(gpu);
-    const uint64_t bit = UINT64_C(1) << gpu;
-    if (atomic_load_explicit(&flagged, memory_order_acquire) & bit &&
-        (!context || atomic_load_explicit(&context->complete, memory_order_acquire) != TUTTI_CUDA_COMPLETE_SEEN))
-        return;
-    pthread_mutex_lock(&flag_lock);
-    atomic_fetch_or(&flagged, bit);
-    context = tutti_cuda_context_of(gpu); /* one that is chosen later looks at the bit */
-    if (context)
-        complete_flag(context, 0);
-    pthread_mutex_unlock(&flag_lock);
-}
-
-/* The context is current, so far as there is one. The driver returns when the copies of this memory that are under way
- * are complete. */
-static CUresult complete_set(const void *pointer)
-{
-    const unsigned yes = 1;
-    const CUstreamCaptureMode mode = tutti_cuda_relax();
-    const CUresult result =
-        tutti_cuda.PointerSetAttribute(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, (CUdeviceptr)(uintptr_t)pointer);
-    tutti_cuda_unrelax(mode);
-    return result;
-}
-
-void tutti_cuda_complete_memory(int gpu, const void *pointer, CUcontext owner)
-{
-    const struct tutti_cuda_context *const context = tutti_cuda_context_of(gpu);
-    CUcontext popped;
-    CUresult result = CUDA_ERROR_NOT_SUPPORTED;
-    if (context && ((owner && owner != context->handle) || /* tutti_cuda_complete_beside() has set its flag */
-                    atomic_load_explicit(&context->complete, memory_order_acquire) != TUTTI_CUDA_COMPLETE_SEEN))
-        return;
-    if (owner && tutti_cuda.CtxPushCurrent(owner) == CUDA_SUCCESS) {
-        result = complete_set(pointer);
-        tutti_cuda.CtxPopCurrent(&popped);
-    }
-    if (result != CUDA_SUCCESS)
-        tutti_cuda_complete_all(gpu);
 }
 
 /* Contexts of the program beside those in which Tutti works, which were asked already: a driver API program such as

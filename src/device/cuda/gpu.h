@@ -92,7 +92,11 @@ void tutti_cuda_complete_memory(int gpu, const void *pointer, CUcontext owner);
 /* All that the program makes in the context of `gpu` (-1: of any), or will make once there is one. Waits for those
  * under way, for a limited time. Local, any thread. */
 void tutti_cuda_complete_all(int gpu);
-/* Of a context that is chosen for `gpu` now. fresh: Tutti has just made it, so that nothing is under way. */
+/* The contexts of `gpu` that are chosen from now on get the flag. 1: they do. */
+void tutti_cuda_complete_flag(int gpu);
+int tutti_cuda_complete_flagged(int gpu);
+/* Of a context that is chosen for its GPU, which gets the flag if those of its GPU do. fresh: Tutti has just made it,
+ * so that nothing is under way. */
 void tutti_cuda_complete_begin(struct tutti_cuda_context *context, int fresh);
 /* The same, once, for a context of the program beside the one in which Tutti works. Any thread. */
 void tutti_cuda_complete_beside(int gpu, CUcontext handle);

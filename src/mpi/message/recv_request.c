@@ -1,82 +1,12 @@
 /* A receive that may get an RTS in place of the message, into the program's memory or into a stage. */
-#include "core/clock.h"
-#include "core/lock.h"
 #include "core/trace.h"
 #include "mpi/message/counted.h"
 #include "mpi/message/recv_request_own.h"
 #include "mpi/message/requests.h"
-#include "mpi/message/rndv_send.h"
-#include "mpi/message/short_recv.h"
 #include "mpi/message/unexpected.h"
 #include "mpi/real/quiet.h"
 #include "mpi/request/batch.h"
 #include "mpi/request/request.h"
-#include "mpi/request/waits.h"
-#include "progress/engine.h"
-
-/* A look asks the MPI about each open receive. One that finds no RTS is the last for REST times as long as it took:
- * RTSs may be for receives that the program posts later. */
-enum { REST = 8 };
-
-static void receives_look(void)
-{
-    tutti_requests_look();
-    tutti_stamped_look();
-}
-
-/* Where this rank waits for its sends, its peers may wait for theirs too, in calls that fetch no message. So this rank
- * fetches their messages then, before they are packed. With several threads it does not: other calls would wait at the
- * table's lock. */
-static void receives_poll_exchange(void)
-{
-    static uint64_t next;
-    const uint64_t now = tutti_now_ns();
-    const uint32_t seen = tutti_endpoint_rtss(tutti_endpoint);
-    if (now < next)
-        return;
-    receives_look();
-    if (tutti_endpoint_rtss(tutti_endpoint) == seen) {
-        const uint64_t then = tutti_now_ns();
-        next = then + REST * (then - now);
-    }
-}
-
-/* A peer's send may wait for a receive of this rank, in any wait of this rank. */
-static void receives_poll(void)
-{
-    if (!tutti_endpoint)
-        return;
-    if (tutti_endpoint_urged(tutti_endpoint))
-        receives_look();
-    else if (tutti_waits_for_claimed && !tutti_door.multiple && tutti_sends_are_open() &&
-             tutti_endpoint_expects(tutti_endpoint))
-        receives_poll_exchange();
-}
-static struct tutti_lock lock; /* of its count */
-static struct tutti_step receives = {.name = "receives of device memory", .poll = receives_poll};
-
-static void receives_count(int more) TUTTI_HOLDS(lock)
-{
-    if (more)
-        tutti_step_open_locked(&receives);
-    else
-        tutti_step_close_locked(&receives);
-}
-
-void tutti_receives_open(void)
-{
-    tutti_progress_add(&receives);
-    tutti_lock_take_alone(&lock, tutti_door_alone());
-    receives_count(1);
-    tutti_lock_give(&lock);
-}
-
-void tutti_receives_close(void)
-{
-    tutti_lock_take_alone(&lock, tutti_door_alone());
-    receives_count(0);
-    tutti_lock_give(&lock);
-}
 
 /* Counts the receive among the open steps. Peers send no rendezvous to a rank that has passed no memory of a GPU. */
 static void receive_begin(struct tutti_receive *receive)

@@ -32,6 +32,8 @@ void tutti_receives_listen(void);
 /* One more receive may get an RTS, so that every wait looks at the receives when a peer asks for that; one less. */
 void tutti_receives_open(void);
 void tutti_receives_close(void);
+/* What looks at receives that are in no table of requests. */
+void tutti_receives_also(void (*look)(void));
 
 /* recv_again.c: the entry of a receive like one that has ended, into device memory, and what the MPI receives into.
  * NULL: no kept receive is like it, and tutti_receive_entry() makes an entry. end: the MPI's call has returned this

@@ -1,4 +1,4 @@
-/* Progress of sends by rendezvous. */
+/* Progress of messages by rendezvous: polls of sends, and looks at the open receives. */
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -10,9 +10,12 @@
 #include "core/spares.h"
 #include "mpi/bounce/stage.h"
 #include "mpi/comm/comms.h"
+#include "mpi/message/requests.h"
 #include "mpi/message/rndv_send.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/self.h"
+#include "mpi/request/request.h"
+#include "mpi/request/waits.h"
 
 enum { ENDING_NS = 1000000000 };
 
@@ -246,6 +249,83 @@ void tutti_send_await(struct tutti_send_request *sent)
     tutti_lock_give(&tutti_sends_lock);
     tutti_progress_wait(&(const struct tutti_wait){.done = has_left_now, .with = sent});
 }
+
+/* ---- receives ---- */
+
+/* A look asks the MPI about each open receive. One that finds no RTS is the last for REST times as long as it took:
+ * RTSs may be for receives that the program posts later. */
+enum { REST = 8 };
+
+static void (*receives_also)(void); /* NULL: no receives beside those of the table */
+
+void tutti_receives_also(void (*look)(void))
+{
+    receives_also = look;
+}
+
+static void receives_look(void)
+{
+    tutti_requests_look();
+    if (receives_also)
+        receives_also();
+}
+
+/* Where this rank waits for its sends, its peers may wait for theirs too, in calls that fetch no message. So this rank
+ * fetches their messages then, before they are packed. With several threads it does not: other calls would wait at the
+ * table's lock. */
+static void receives_poll_exchange(void)
+{
+    static uint64_t next;
+    const uint64_t now = tutti_now_ns();
+    const uint32_t seen = tutti_endpoint_rtss(tutti_endpoint);
+    if (now < next)
+        return;
+    receives_look();
+    if (tutti_endpoint_rtss(tutti_endpoint) == seen) {
+        const uint64_t then = tutti_now_ns();
+        next = then + REST * (then - now);
+    }
+}
+
+/* A peer's send may wait for a receive of this rank, in any wait of this rank. */
+static void receives_poll(void)
+{
+    if (!tutti_endpoint)
+        return;
+    if (tutti_endpoint_urged(tutti_endpoint))
+        receives_look();
+    else if (tutti_waits_for_claimed && !tutti_door.multiple && tutti_sends_are_open() &&
+             tutti_endpoint_expects(tutti_endpoint))
+        receives_poll_exchange();
+}
+
+static struct tutti_lock receives_lock; /* of its count */
+static struct tutti_step receives = {.name = "receives of device memory", .poll = receives_poll};
+
+static void receives_count(int more) TUTTI_HOLDS(receives_lock)
+{
+    if (more)
+        tutti_step_open_locked(&receives);
+    else
+        tutti_step_close_locked(&receives);
+}
+
+void tutti_receives_open(void)
+{
+    tutti_progress_add(&receives);
+    tutti_lock_take_alone(&receives_lock, tutti_door_alone());
+    receives_count(1);
+    tutti_lock_give(&receives_lock);
+}
+
+void tutti_receives_close(void)
+{
+    tutti_lock_take_alone(&receives_lock, tutti_door_alone());
+    receives_count(0);
+    tutti_lock_give(&receives_lock);
+}
+
+/* ---- the end ---- */
 
 /* In MPI_Finalize. Once all ranks are there no rank receives any more: a message that does not leave soon after that
  * never will. */
