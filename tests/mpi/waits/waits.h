@@ -48,7 +48,7 @@ extern const int waits_traffic_count;
 /* Collective over two ranks: what the rows need. */
 extern MPI_Comm waits_comm;   /* of the waits */
 extern MPI_Win waits_windows; /* the null handle: this MPI makes none */
-void waits_open(void);
+void waits_open(int with_windows);
 void waits_close(void);
 void waits_traffic_open(void);
 void waits_traffic_close(void);

@@ -320,7 +320,7 @@ const struct waits_row waits_collectives[] = {
 /* clang-format on */
 const int waits_collective_count = sizeof waits_collectives / sizeof waits_collectives[0];
 
-void waits_open(void)
+void waits_open(int with_windows)
 {
     MPI_Comm_dup(MPI_COMM_WORLD, &waits_comm);
     waits_memory = calloc(1, WAITS_LONG);
@@ -329,7 +329,7 @@ void waits_open(void)
         kit_open(&device[i], KIT_DEVICE, WAITS_DEVICE);
     if (!waits_memory || !window_memory)
         MPI_Abort(MPI_COMM_WORLD, 1);
-    if (kit_makes_windows())
+    if (with_windows && kit_makes_windows())
         MPI_Win_create(window_memory, 16 * sizeof(int), sizeof(int), MPI_INFO_NULL, waits_comm, &waits_windows);
 }
 
