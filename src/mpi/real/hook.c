@@ -142,7 +142,7 @@ static int open_way(enum way way)
     return 0;
 }
 
-/* All that there are: MPICH waits for the lock of a window in UCX alone, and calls no hook of its own there. */
+/* Opens all ways that there are: an MPI may wait for the lock of a window in UCX alone, where it calls no hook. */
 void tutti_hook_open(void)
 {
     any_open = 0;
