@@ -65,7 +65,7 @@ static void list_append(struct tutti_send_request *sent) TUTTI_HOLDS(tutti_sends
     tutti_step_open_locked(&sends);
 }
 
-int tutti_sends_are_open(void)
+static int sends_are_open(void)
 {
     return tutti_step_busy(&sends);
 }
@@ -294,7 +294,7 @@ static void receives_poll(void)
         return;
     if (tutti_endpoint_urged(tutti_endpoint))
         receives_look();
-    else if (tutti_waits_for_claimed && !tutti_door.multiple && tutti_sends_are_open() &&
+    else if (tutti_waits_for_claimed && !tutti_door.multiple && sends_are_open() &&
              tutti_endpoint_expects(tutti_endpoint))
         receives_poll_exchange();
 }

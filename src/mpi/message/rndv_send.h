@@ -43,8 +43,6 @@ struct tutti_send_request *tutti_send_begin(const struct tutti_message *message,
                                             int blocking, int *code);
 /* rndv_progress.c: polls it from now on, until the program does not use it any more either. */
 void tutti_send_list(struct tutti_send_request *sent);
-/* 1 if the data of a send have not left. */
-int tutti_sends_are_open(void);
 /* Of a staged message that is not listed: 1 if the MPI has sent it, so that there is nothing to be polled. */
 int tutti_send_is_over(struct tutti_send_request *sent);
 /* While it is held no thread polls the sends. */
