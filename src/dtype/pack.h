@@ -37,8 +37,12 @@ enum tutti_pack_state {
     TUTTI_PACK_READY     /* nothing; also on a device that never loads kernels */
 };
 enum tutti_pack_state tutti_pack_state(int gpu);
-/* A call of few bytes would have used the kernels, and they are not ready: when such calls repeat, they are loaded. */
-void tutti_pack_missed(int gpu);
+/* Local, any thread. A call would have used the kernels, and has lost so many ns since they are not loaded: once calls
+ * have lost what loading takes, a thread loads them. TUTTI_PACK_FEW_LOST: a call of few bytes. */
+enum { TUTTI_PACK_FEW_LOST = 6000 };
+void tutti_pack_lost(int gpu, uint64_t ns);
+/* Local. Waits for such a thread, before the device is closed. */
+void tutti_pack_load_end(void);
 
 /* Whether a packing kernel or a copy of the driver moves few bytes between one run of memory of a GPU and pinned memory
  * (pack/few.c). ALONE: one copy, of a call that makes no other. REPEATED: one of many like it, of a collective. PAIR:

@@ -1,19 +1,22 @@
 /* What the first team of a process takes. The image of its kernels is loaded once, on another thread, from a quarter of
  * the price on, while calls go on; what it has loaded is known for all kernels of that image and GPU alone. Calls wait
  * while it loads, also beyond the price, and pay less once it is loaded; without it they pay the whole price. The end
- * waits for the thread. */
+ * waits for the thread. The packing kernels are loaded besides for calls that need them alone (an argument), here those
+ * of the host device. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 
 #include "coll/call/opening.h"
 #include "core/status.h"
+#include "dtype/pack.h"
 #include "support/check.h"
 
 static sem_t begun, may_end;
 static atomic_int loads, elsewhere, ended;
 static uint32_t loaded_kernels;
 static pthread_t caller;
+static int packs;
 
 static int fake_prepare(int gpu, uint32_t kernels, int type, int op)
 {
@@ -41,16 +44,18 @@ static void *let_it_end(void *nothing)
 
 static int moves_on(int gpu)
 {
-    return (int)tutti_opening_load(&fake, gpu, TUTTI_MOVES_TYPE, TUTTI_MOVES_OP);
+    return (int)tutti_opening_load(&fake, gpu, TUTTI_MOVES_TYPE, TUTTI_MOVES_OP, packs);
 }
 
 static int waits_on(const struct tutti_device *device, int gpu, uint64_t lost)
 {
-    return tutti_opening_first_waits(device, gpu, TUTTI_MOVES_TYPE, TUTTI_MOVES_OP, lost);
+    return tutti_opening_first_waits(device, gpu, TUTTI_MOVES_TYPE, TUTTI_MOVES_OP, packs, lost);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    (void)argv;
+    packs = argc > 1;
     pthread_t other;
     uint32_t moves = 0;
     caller = pthread_self();
@@ -63,7 +68,7 @@ int main(void)
           "a kernel of the other image");
 
     tutti_opening_load_end(); /* nothing is loaded */
-    CHECK(tutti_opening_load(&quick, 3, TUTTI_MOVES_TYPE, TUTTI_MOVES_OP) == TUTTI_LOAD_NONE,
+    CHECK(tutti_opening_load(&quick, 3, TUTTI_MOVES_TYPE, TUTTI_MOVES_OP, packs) == TUTTI_LOAD_NONE,
           "a device without images");
     CHECK(moves_on(-1) == TUTTI_LOAD_NONE && atomic_load(&loads) == 0, "a GPU that is not known");
 
@@ -77,7 +82,7 @@ int main(void)
         CHECK(moves_on(3) == TUTTI_LOAD_RUNS, "call %d", call);
     CHECK(waits_on(&fake, 3, 2 * PRICE), "a call opens the team while kernels are loaded");
     CHECK(moves_on(2) == TUTTI_LOAD_NONE && waits_on(&fake, 2, PRICE - 1) && !waits_on(&fake, 2, PRICE), "another GPU");
-    CHECK(tutti_opening_load(&fake, 3, TUTTI_TYPE_F32, TUTTI_OP_SUM) == TUTTI_LOAD_NONE, "another image");
+    CHECK(tutti_opening_load(&fake, 3, TUTTI_TYPE_F32, TUTTI_OP_SUM, packs) == TUTTI_LOAD_NONE, "another image");
 
     CHECK(pthread_create(&other, NULL, let_it_end, NULL) == 0, "no thread");
     tutti_opening_load_end();
@@ -86,5 +91,6 @@ int main(void)
     CHECK(moves_on(3) == TUTTI_LOAD_DONE && moves_on(2) == TUTTI_LOAD_NONE && atomic_load(&loads) == 1,
           "%d loads, state %d", atomic_load(&loads), moves_on(3));
     CHECK(!waits_on(&fake, 3, LOADED) && waits_on(&fake, 3, LOADED - 1), "the kernels are paid for twice");
+    CHECK((tutti_pack_state(3) == TUTTI_PACK_UNLOADED) == !packs, "packing kernels: %d", tutti_pack_state(3));
     return check_failed() ? 1 : 0;
 }

@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 
+#include "coll/move.h"
 #include "coll/state.h"
 #include "core/reasons.h"
 #include "core/settings.h"
@@ -10,8 +11,9 @@
  * the channel of an earlier team of all its ranks, and an image of kernels. What the first team of a process takes:
  * opening_first.c. */
 enum { LOST_NS = 25000, LOST_BYTES = 2, TEAM_NS = 1500000, AGAIN_NS = 500000, KERNELS_NS = 8000000 };
-static atomic_int opened;         /* 1: a team of the process has been opened on a GPU */
-static _Atomic uint64_t lost_all; /* ns that calls of all communicators have lost before */
+enum { FETCHED_BYTES = 256 << 10 }; /* longer blocks are fetched, by default */
+static atomic_int opened;           /* 1: a team of the process has been opened on a GPU */
+static _Atomic uint64_t lost_all;   /* ns that calls of all communicators have lost before */
 
 /* ns that this rank would have to spend before the call's kernels can be launched; 0: nothing, or the device is quick.
  */
@@ -45,6 +47,12 @@ int tutti_opening_keeps_order(const struct tutti_team *team, const struct tutti_
            (team->size > 2 && rounds[call->type] && (call->op == TUTTI_OP_SUM || call->op == TUTTI_OP_PROD));
 }
 
+/* 1 if packing kernels fetch the blocks of the call, not kernels that move data. */
+static int opening_packs(const struct tutti_call *call)
+{
+    return call->move && (call->move->runs.packed || call->count > FETCHED_BYTES);
+}
+
 /* 1: the process has no team yet, and its calls have not lost what the first one takes, or the device still makes
  * ready for it in the background. The calls of all communicators count: each may have few. */
 static int opening_is_early(const struct tutti_team *team, const struct tutti_call *call, int type, int op,
@@ -57,7 +65,7 @@ static int opening_is_early(const struct tutti_team *team, const struct tutti_ca
     const uint64_t all = atomic_fetch_add_explicit(&lost_all, lost, memory_order_relaxed) + lost;
     if (!tutti_opening_first_begins(all))
         return 1;
-    return tutti_opening_first_waits(tutti_device(), call->gpu, type, op, all);
+    return tutti_opening_first_waits(tutti_device(), call->gpu, type, op, opening_packs(call), all);
 }
 
 int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, int type, int op, uint64_t bytes)

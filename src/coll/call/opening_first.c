@@ -1,6 +1,7 @@
 /* What the first team of a process takes: the team, and the kernels of its calls. Loading images of kernels takes
  * most of it, and needs none of the peers. So a thread does it while the MPI still makes the calls. One image is loaded
- * so, that of the first call that asks, and for calls that move data the packing kernels besides. */
+ * so, that of the first call that asks. If that call has blocks with gaps, or long ones, the packing kernels are loaded
+ * besides, which fetch them. */
 #include "coll/call/opening.h"
 
 #include <pthread.h>
@@ -23,7 +24,7 @@ static struct {
     pthread_mutex_t lock;
     atomic_int state; /* enum tutti_opening_loading */
     const struct tutti_device *device;
-    int gpu, type, op;
+    int gpu, type, op, packs;
     pid_t process; /* of the thread, which a forked child lacks */
 } load = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -48,31 +49,32 @@ static void load_run(void *nothing)
     for (int kernel = 0; kernel < TUTTI_KERNELS && load_is_of_moves(load.type, load.op); kernel++)
         kernels |= (uint32_t)tutti_kernel_moves(kernel) << kernel;
     const int status = load.device->launch.prepare(load.gpu, kernels, load.type, load.op);
-    if (load_is_of_moves(load.type, load.op)) /* blocks with gaps, and long ones, are fetched by packing kernels */
+    if (load.packs)
         (void)tutti_pack_prepare(load.gpu, NULL);
     atomic_store_explicit(&load.state, status == TUTTI_OK ? TUTTI_LOAD_DONE : TUTTI_LOAD_FAILED, memory_order_release);
 }
 
 /* The lock is held. */
-static void load_begin(const struct tutti_device *device, int gpu, int type, int op)
+static void load_begin(const struct tutti_device *device, int gpu, int type, int op, int packs)
 {
     load.device = device;
     load.gpu = gpu;
     load.type = type;
     load.op = op;
+    load.packs = packs;
     load.process = getpid();
     atomic_store(&load.state, TUTTI_LOAD_RUNS);
     if (tutti_beside_start(load_run, NULL) != TUTTI_OK)
         atomic_store(&load.state, TUTTI_LOAD_FAILED);
 }
 
-enum tutti_opening_loading tutti_opening_load(const struct tutti_device *device, int gpu, int type, int op)
+enum tutti_opening_loading tutti_opening_load(const struct tutti_device *device, int gpu, int type, int op, int packs)
 {
     if (!device->launch.prepare || gpu < 0)
         return TUTTI_LOAD_NONE;
     pthread_mutex_lock(&load.lock);
     if (atomic_load_explicit(&load.state, memory_order_acquire) == TUTTI_LOAD_NONE)
-        load_begin(device, gpu, type, op);
+        load_begin(device, gpu, type, op, packs);
     const int same =
         load.gpu == gpu && load.process == getpid() &&
         (load_is_of_moves(type, op) ? load_is_of_moves(load.type, load.op) : load.type == type && load.op == op);
@@ -86,9 +88,9 @@ int tutti_opening_first_begins(uint64_t lost)
     return lost >= FIRST_NS / BEGIN_PART;
 }
 
-int tutti_opening_first_waits(const struct tutti_device *device, int gpu, int type, int op, uint64_t lost)
+int tutti_opening_first_waits(const struct tutti_device *device, int gpu, int type, int op, int packs, uint64_t lost)
 {
-    const enum tutti_opening_loading kernels = tutti_opening_load(device, gpu, type, op);
+    const enum tutti_opening_loading kernels = tutti_opening_load(device, gpu, type, op, packs);
     return kernels == TUTTI_LOAD_RUNS || lost < (kernels == TUTTI_LOAD_DONE ? LOADED_FIRST_NS : FIRST_NS);
 }
 

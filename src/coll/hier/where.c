@@ -6,7 +6,7 @@
 void tutti_nodes_few(const struct tutti_team *team, int gpu)
 {
     if (tutti_pack_state(gpu) != TUTTI_PACK_READY && tutti_deferred_free_may_load(team->node))
-        tutti_pack_missed(gpu);
+        tutti_pack_lost(gpu, TUTTI_PACK_FEW_LOST);
 }
 
 void tutti_nodes_look_at(const void *buffer, int *host, int *gpu)

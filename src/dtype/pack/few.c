@@ -1,6 +1,4 @@
 /* Few bytes between a GPU and the host: by a kernel or by the driver. */
-#include <stdatomic.h>
-
 #include "core/lives.h"
 #include "device/device.h"
 #include "dtype/pack.h"
@@ -23,14 +21,6 @@ int tutti_few_by_kernel(int gpu, uint64_t bytes, enum tutti_few use, int may_loa
     if (tutti_pack_state(gpu) == TUTTI_PACK_READY)
         return 1;
     if (may_load)
-        tutti_pack_missed(gpu);
+        tutti_pack_lost(gpu, TUTTI_PACK_FEW_LOST);
     return 0;
-}
-
-void tutti_pack_missed(int gpu)
-{
-    enum { REPEATED = 16 };
-    static atomic_uint calls;
-    if (atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed) % REPEATED == REPEATED - 1)
-        (void)tutti_pack_prepare(gpu, NULL);
 }

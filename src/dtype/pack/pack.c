@@ -10,6 +10,7 @@
 #include "dtype/pack/channel.h"
 #include "dtype/pack/jobs.h"
 #include "dtype/pack/kept.h"
+#include "dtype/pack/later.h"
 #include "dtype/pack/parts_cache.h"
 #include "progress/gate.h"
 
@@ -310,7 +311,7 @@ static int by_host(const struct tutti_device *device, int gpu, const struct tutt
         all &= memory & other;
         stored &= job->direction == TUTTI_UNPACK ? memory : other;
     }
-    *near = stored != 0;
+    *near = stored ? TUTTI_PACK_NEAR : 0;
     if (all & REACHED_BY_HOST && (bytes <= HOST_MOST || !(all & REACHED_BY_KERNELS)))
         return 1;
     return all & REACHED_BY_KERNELS ? 0 : TUTTI_ERR_ARGUMENT;
@@ -411,7 +412,8 @@ int tutti_pack_where_reached(int gpu, const struct tutti_pack_job *jobs, unsigne
     if (host < 0)
         return host;
     if (!host) {
-        const int launched = by_kernel(device, gpu, jobs, n, near ? TUTTI_PACK_NEAR : 0, &seen);
+        int launched = tutti_pack_unloaded(device, gpu, jobs, n);
+        launched = launched == TUTTI_ERR_UNAVAILABLE ? by_kernel(device, gpu, jobs, n, near, &seen) : launched;
         *reached = launched != TUTTI_ERR_UNAVAILABLE || !tutti_gate_closed();
         return launched;
     }

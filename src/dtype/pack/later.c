@@ -1,0 +1,66 @@
+/* Packing kernels that are not loaded. Loading them takes a GPU 2 to 4 ms, as long as some hundred copies. So a call
+ * that copies runs of bytes leaves them to copy engines, and a thread loads the kernels once such calls have lost as
+ * much (the rule of ski rental). Elements with gaps need the kernels at once. */
+#include <stdatomic.h>
+
+#include "core/settings.h"
+#include "core/status.h"
+#include "device/device.h"
+#include "dtype/pack.h"
+#include "dtype/pack/later.h"
+#include "progress/beside.h"
+#include "progress/engine.h"
+
+enum {
+    GPUS = 64,
+    LOADING_NS = 3000000, /* of two H200: 1.3 the image, 0.4 its functions, 0.8 the launches that are kept ready */
+    CALL_NS = 6000,       /* that a call by engines takes longer */
+    COPY_NS = 2000        /* each copy of it besides */
+};
+
+static _Atomic uint64_t lost[GPUS]; /* ns of calls, until the kernels are loaded */
+static atomic_int loading;          /* threads */
+
+static int later_none_loads(void *nothing)
+{
+    (void)nothing;
+    return atomic_load_explicit(&loading, memory_order_acquire) == 0;
+}
+
+/* On a thread beside. A failure is reported by the call that needs the kernels. */
+static void later_load(void *gpu)
+{
+    (void)tutti_pack_prepare((int)((_Atomic uint64_t *)gpu - lost), NULL);
+    atomic_fetch_sub_explicit(&loading, 1, memory_order_release);
+}
+
+void tutti_pack_lost(int gpu, uint64_t ns)
+{
+    if (gpu < 0 || gpu >= GPUS)
+        return;
+    const uint64_t before = atomic_fetch_add_explicit(&lost[gpu], ns, memory_order_relaxed);
+    if (before >= LOADING_NS || before + ns < LOADING_NS)
+        return;
+    atomic_fetch_add(&loading, 1);
+    if (tutti_beside_start(later_load, &lost[gpu]) != TUTTI_OK) {
+        atomic_fetch_sub(&loading, 1);
+        atomic_store(&lost[gpu], 0);
+    }
+}
+
+int tutti_pack_unloaded(const struct tutti_device *device, int gpu, const struct tutti_pack_job *jobs, unsigned n)
+{
+    if (__builtin_expect(tutti_pack_state(gpu) != TUTTI_PACK_UNLOADED, 1) || !device->share.usual_ns ||
+        device->share.usual_ns() == 0 || tutti_settings()->mapping_price_us)
+        return TUTTI_ERR_UNAVAILABLE;
+    const int status = tutti_pack_copies(gpu, jobs, n, 1);
+    if (status != TUTTI_ERR_UNAVAILABLE)
+        tutti_pack_lost(gpu, CALL_NS + (uint64_t)n * COPY_NS);
+    return status;
+}
+
+void tutti_pack_load_end(void)
+{
+    if (!later_none_loads(NULL))
+        (void)tutti_progress_wait(&(const struct tutti_wait){.done = later_none_loads});
+}
