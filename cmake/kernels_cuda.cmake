@@ -29,10 +29,14 @@ if(NOT TUTTI_CUDA_OPTIMIZE AND nvcc_help MATCHES "--Ofast-compile")
 elseif(NOT TUTTI_CUDA_OPTIMIZE)
   list(APPEND kernel_flags -Xptxas -O0)
 endif()
+# The driver unpacks an image when a program first needs one of its kernels, and holds back all copies and launches of the
+# process meanwhile: 1 ms for a MiB. So the images of the first messages and collectives, which are small, stay as they are.
+set(uncompressed moves pack)
 if(nvcc_help MATCHES "--compress-mode")
-  list(APPEND kernel_flags --compress-mode=size)
+  set(compressed_flags --compress-mode=size)
+  set(uncompressed_flags --compress-mode=none)
 else()
-  list(APPEND kernel_flags -Xfatbin -compress-all)
+  set(compressed_flags -Xfatbin -compress-all)
 endif()
 set(kernel_room ${PROJECT_SOURCE_DIR}/src/kernels)
 file(GLOB kernel_sources CONFIGURE_DEPENDS ${kernel_room}/*.inc ${kernel_room}/threads/*.inc ${kernel_room}/*.def)
@@ -60,9 +64,13 @@ function(fatbin_add name what source)
       VERBATIM)
     return()
   endif()
+  set(compression ${compressed_flags})
+  if(name IN_LIST uncompressed)
+    set(compression ${uncompressed_flags})
+  endif()
   add_custom_command(
     OUTPUT ${fatbin_room}/${name}.fatbin
-    COMMAND ${CMAKE_COMMAND} -E time ${TUTTI_NVCC} ${kernel_flags} ${kernel_code} ${add_FLAGS}
+    COMMAND ${CMAKE_COMMAND} -E time ${TUTTI_NVCC} ${kernel_flags} ${compression} ${kernel_code} ${add_FLAGS}
             -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src -fatbin -o ${fatbin_room}/${name}.fatbin ${source}
     DEPENDS ${source} ${add_DEPENDS}
     COMMENT "Compiling the CUDA ${what}"

@@ -5,9 +5,8 @@
 
 #include "core/settings.h"
 
-/* Loading, on two H200: 2.2 to 2.5 ms the image, 0.4 the functions. All copies and launches of the process wait for it,
- * on whatever thread it is. */
-enum { KERNELS_NS = 3000000 };
+/* Loading, and what it holds back: all copies and launches of all threads of the process wait for the driver. */
+enum { KERNELS_NS = 5000000 };
 
 int tutti_endpoint_copies_first(const struct tutti_endpoint *endpoint)
 {
