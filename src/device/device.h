@@ -321,6 +321,9 @@ struct tutti_device {
     /* Launches of kernels. */
     struct {
         int (*kernel)(struct tutti_stream *stream, const struct tutti_launch *launch);
+        /* The same of a flow kernel, into a stream of stream.create() that takes part in no capture: cheaper, see
+         * cuda/prepared.c. NULL: use launch.kernel(). */
+        int (*own)(struct tutti_stream *stream, const struct tutti_launch *launch);
         /* A launch with a flow kernel's or an update's arguments into a stream of stream.create(), kept ready, where
          * that is cheaper than launch.kernel() when it comes again. launch.keep() may wait for running kernels: not
          * between waiting_begin and waiting_end. launch.kept(): TUTTI_ERR_UNAVAILABLE (not reported) where it has gone
@@ -330,6 +333,7 @@ struct tutti_device {
         void (*drop)(struct tutti_prepared *prepared);
         /* The packing kernel, see src/kernels/pack_args.h. */
         int (*pack)(struct tutti_stream *stream, const struct tutti_pack_launch *launch);
+        int (*own_pack)(struct tutti_stream *stream, const struct tutti_pack_launch *launch); /* as launch.own() */
         /* Makes it ready on `gpu`, as launch.prepare() below; *room: most bytes of args that launch.pack() takes there.
          */
         int (*prepare_pack)(int gpu, size_t *room);

@@ -85,6 +85,8 @@ static void test_complete(void **state)
     static const size_t optional[] = {offsetof(struct tutti_device, lingers),
                                       offsetof(struct tutti_device, stream.order),
                                       offsetof(struct tutti_device, launch.prepare),
+                                      offsetof(struct tutti_device, launch.own),
+                                      offsetof(struct tutti_device, launch.own_pack),
                                       offsetof(struct tutti_device, launch.waiting_begin),
                                       offsetof(struct tutti_device, launch.waiting_end),
                                       offsetof(struct tutti_device, launch.apart_begin),

@@ -99,9 +99,79 @@ static void test_closed(void **state)
     fake->current(-1);
 }
 
+/* Launches `count` elements as one that does not repeat: its kernel and its arguments. */
+static void launch_own(struct tutti_stream *stream, enum tutti_kernel kernel, uint64_t count)
+{
+    struct tutti_flow_args flow = {.count = count, .blocks = 2};
+    struct tutti_launch what = kept_what;
+    what.kernel = kernel;
+    what.flow = &flow;
+    what.early = count % 2;
+    what.blocks = 2 + (unsigned)count % 3;
+    memset(fake->arguments, 0, sizeof fake->arguments);
+    fake->launched[0] = 0;
+    assert_int_equal(device->launch.own(stream, &what), TUTTI_OK);
+    assert_memory_equal(fake->arguments + offsetof(struct tutti_flow_args, count), &count, sizeof count);
+    assert_string_equal(fake->launched, kernel == TUTTI_KERNEL_LL ? "tutti_ll_U32_SUM" : "tutti_chain_U32_SUM");
+    assert_int_equal(fake->blocks, what.blocks);
+}
+
+/* The driver declines to change the launch: a fresh one is made. */
+static void refused(struct tutti_stream *stream)
+{
+    enum { BEFORE = 2 }; /* calls of the driver in a launch before this one: is the context there, and is it current? */
+    struct tutti_flow_args flow = {.count = 9, .blocks = 2};
+    struct tutti_launch what = kept_what;
+    const unsigned long replays = fake->replays;
+    what.flow = &flow;
+    fake->failed = "";
+    fake->fail_with = 801; /* CUDA_ERROR_NOT_SUPPORTED */
+    fake->fail_at = fake->calls + BEFORE + 1;
+    assert_int_equal(device->launch.own(stream, &what), TUTTI_OK);
+    fake->fail_at = 0;
+    assert_non_null(strstr(fake->failed, "SetParams"));
+    assert_int_equal(fake->replays, replays);
+    assert_memory_equal(fake->arguments + offsetof(struct tutti_flow_args, count), &flow.count, sizeof flow.count);
+}
+
+/* Launches that do not repeat get their kernel and their parameters in one launch that the stream has for itself. Half
+ * of those that were made with the kernels stay for launches that are kept. */
+static void test_own(void **state)
+{
+    (void)state;
+    enum { LAUNCHES = 40, READY = 32, LEFT = READY / 2, STREAMS = READY };
+    struct tutti_stream *streams[STREAMS];
+    fake->reset(0);
+    fake->current(0);
+    assert_int_equal(device->launch.prepare(0, UINT32_C(1) << TUTTI_KERNEL_LL | UINT32_C(1) << TUTTI_KERNEL_CHAIN,
+                                            kept_what.type, kept_what.op),
+                     TUTTI_OK);
+    for (int s = 0; s < STREAMS; s++)
+        assert_int_equal(device->stream.create(0, &streams[s]), TUTTI_OK);
+    const int live = fake->live();
+    unsigned long sets = fake->sets, replays = fake->replays;
+    for (int i = 0; i < LAUNCHES; i++)
+        launch_own(streams[0], i % 3 ? TUTTI_KERNEL_LL : TUTTI_KERNEL_CHAIN, (uint64_t)i + 1);
+    assert_int_equal(fake->sets, sets + LAUNCHES);
+    assert_int_equal(fake->replays, replays + LAUNCHES);
+    for (int s = 1; s < STREAMS; s++) /* the others have none left */
+        launch_own(streams[s], TUTTI_KERNEL_CHAIN, (uint64_t)s);
+    assert_int_equal(fake->sets, sets + LAUNCHES + READY - LEFT - 1);
+    assert_int_equal(fake->live(), live);
+    refused(streams[1]);
+    for (int s = 1; s < STREAMS; s++)
+        assert_int_equal(device->stream.destroy(streams[s]), TUTTI_OK);
+    fake->reset(0); /* what the stream has goes with its context */
+    fake->current(0);
+    launch_own(streams[0], TUTTI_KERNEL_LL, 11);
+    assert_int_equal(device->stream.destroy(streams[0]), TUTTI_OK);
+    fake->current(-1);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kept_again), cmocka_unit_test(test_closed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kept_again), cmocka_unit_test(test_closed),
+                                       cmocka_unit_test(test_own)};
     if (argc != 2 || !(fake = fake_open(dlopen(argv[1], RTLD_NOW))))
         return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);

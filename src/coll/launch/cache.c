@@ -11,6 +11,12 @@
 #include "progress/fiber.h"
 #include "team/deferred_free.h"
 
+static int launch_fresh(struct tutti_team *team, const struct tutti_launch *launch)
+{
+    return team->device->launch.own ? team->device->launch.own(team->stream, launch)
+                                    : team->device->launch.kernel(team->stream, launch);
+}
+
 static int launch_cache_same(const struct tutti_cached_launch *entry, const struct tutti_launch *launch)
 {
     const struct tutti_flow_args *flow = launch->flow;
@@ -68,14 +74,14 @@ static int launch_held(struct tutti_team *team, const struct tutti_launch *launc
         tutti_coll_of(team)->launches_held++;
         return status;
     }
-    return team->device->launch.kernel(team->stream, launch);
+    return launch_fresh(team, launch);
 }
 
 int tutti_launch_cached(struct tutti_team *team, const struct tutti_launch *launch)
 {
     struct tutti_coll_state *state = tutti_coll_of(team);
     if (!team->device->launch.keep || state->cache_off)
-        return team->device->launch.kernel(team->stream, launch);
+        return launch_fresh(team, launch);
     if (tutti_deferred_free_held(team->node))
         return launch_held(team, launch);
     if (!state->launch_cache) {
@@ -85,7 +91,7 @@ int tutti_launch_cached(struct tutti_team *team, const struct tutti_launch *laun
     struct tutti_cached_launch *entry = state->launch_cache ? cache_place_of(state, launch) : NULL;
     state->launch_lookups++;
     if (!entry)
-        return team->device->launch.kernel(team->stream, launch);
+        return launch_fresh(team, launch);
     if (entry->calls < UINT32_MAX / 2)
         entry->calls++;
     if (entry->prepared) {
@@ -93,13 +99,13 @@ int tutti_launch_cached(struct tutti_team *team, const struct tutti_launch *laun
         if (status != TUTTI_ERR_UNAVAILABLE)
             return status;
         if (state->cache_stale)
-            return team->device->launch.kernel(team->stream, launch);
+            return launch_fresh(team, launch);
         state->cache_stale = entry->prepared;
         entry->prepared = NULL;
     }
     if (entry->calls >= TUTTI_LAUNCH_SEEN)
         state->cache_next = entry;
-    return team->device->launch.kernel(team->stream, launch);
+    return launch_fresh(team, launch);
 }
 
 static void cache_fill(void *of)

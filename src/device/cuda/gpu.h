@@ -194,6 +194,8 @@ int tutti_cuda_launch_lane(struct tutti_stream *stream, const struct tutti_lane_
 int tutti_cuda_prepare_lane(int gpu);
 int tutti_cuda_launch_meet(struct tutti_stream *stream, const struct tutti_meet_args *args);
 int tutti_cuda_prepare_meet(int gpu);
+int tutti_cuda_launch_own(struct tutti_stream *stream, const struct tutti_launch *launch);
+int tutti_cuda_launch_own_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch);
 int tutti_cuda_launch_prepare(struct tutti_stream *stream, const struct tutti_launch *launch,
                               struct tutti_prepared **out);
 int tutti_cuda_launch_prepared(struct tutti_stream *stream, struct tutti_prepared *prepared);

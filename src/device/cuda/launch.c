@@ -24,8 +24,9 @@ CUresult tutti_cuda_start(const struct tutti_cuda_context *context, CUfunction f
     return tutti_cuda.LaunchKernelEx(&config, function, parameters, NULL);
 }
 
-/* Launches the kernel in the stream; keep not NULL: keeps the launch ready instead. */
-static int launch_kernel(struct tutti_stream *stream, const struct tutti_launch *launch, struct tutti_prepared **keep)
+/* Launches the kernel in the stream; own: see tutti_cuda_start_own(); keep not NULL: keeps the launch ready instead. */
+static int launch_kernel(struct tutti_stream *stream, const struct tutti_launch *launch, int own,
+                         struct tutti_prepared **keep)
 {
     struct tutti_cuda_scope scope;
     CUfunction function;
@@ -46,9 +47,10 @@ static int launch_kernel(struct tutti_stream *stream, const struct tutti_launch 
                                        : (void *)launch->args;
         void *parameters[] = {taken, &sense};
         status = keep ? tutti_cuda_keep_kernel(scope.context, function, grid, parameters, stream->handle, keep)
-                      : tutti_cuda_check(
-                            tutti_cuda_start(scope.context, function, launch->early, grid, stream->handle, parameters),
-                            "launching a kernel", scope.context);
+                      : tutti_cuda_check(own ? tutti_cuda_start_own(stream, function, grid, parameters)
+                                             : tutti_cuda_start(scope.context, function, launch->early, grid,
+                                                                stream->handle, parameters),
+                                         "launching a kernel", scope.context);
     }
     tutti_cuda_leave(&scope);
     return status;
@@ -56,11 +58,16 @@ static int launch_kernel(struct tutti_stream *stream, const struct tutti_launch 
 
 int tutti_cuda_launch(struct tutti_stream *stream, const struct tutti_launch *launch)
 {
-    return launch_kernel(stream, launch, NULL);
+    return launch_kernel(stream, launch, 0, NULL);
+}
+
+int tutti_cuda_launch_own(struct tutti_stream *stream, const struct tutti_launch *launch)
+{
+    return launch_kernel(stream, launch, 1, NULL);
 }
 
 int tutti_cuda_launch_prepare(struct tutti_stream *stream, const struct tutti_launch *launch,
                               struct tutti_prepared **out)
 {
-    return launch_kernel(stream, launch, out);
+    return launch_kernel(stream, launch, 0, out);
 }

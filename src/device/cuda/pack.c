@@ -60,8 +60,8 @@ static int function_for(struct tutti_cuda_context *context, const struct tutti_p
     return pack < TUTTI_CUDA_PACKS ? pack_function_of(context, pack, out) : TUTTI_ERR_ARGUMENT;
 }
 
-/* Launches the kernel in the stream; keep not NULL: keeps the launch ready instead. */
-static int pack_launch(struct tutti_stream *stream, const struct tutti_pack_launch *launch,
+/* Launches the kernel in the stream; own: see tutti_cuda_start_own(); keep not NULL: keeps the launch ready instead. */
+static int pack_launch(struct tutti_stream *stream, const struct tutti_pack_launch *launch, int own,
                        struct tutti_prepared **keep)
 {
     struct tutti_cuda_scope scope;
@@ -71,14 +71,14 @@ static int pack_launch(struct tutti_stream *stream, const struct tutti_pack_laun
         return status;
     status = function_for(scope.context, launch, &function);
     if (status == TUTTI_OK) {
-        const unsigned blocks = launch->args->head.blocks;
+        const struct tutti_cuda_grid grid = {launch->args->head.blocks, TUTTI_PACK_THREADS, 1};
         void *parameters[] = {(void *)(uintptr_t)launch->args};
-        status = keep ? tutti_cuda_keep_kernel(scope.context, function,
-                                               (struct tutti_cuda_grid){blocks, TUTTI_PACK_THREADS, 1}, parameters,
-                                               stream->handle, keep)
-                      : tutti_cuda_check(tutti_cuda.LaunchKernel(function, blocks, 1, 1, TUTTI_PACK_THREADS, 1, 1, 0,
-                                                                 stream->handle, parameters, NULL),
-                                         "launching the packing kernel", scope.context);
+        status =
+            keep
+                ? tutti_cuda_keep_kernel(scope.context, function, grid, parameters, stream->handle, keep)
+                : tutti_cuda_check(own ? tutti_cuda_start_own(stream, function, grid, parameters)
+                                       : tutti_cuda_start(scope.context, function, 0, grid, stream->handle, parameters),
+                                   "launching the packing kernel", scope.context);
     }
     tutti_cuda_leave(&scope);
     return status;
@@ -104,11 +104,16 @@ int tutti_cuda_stay_pack(struct tutti_stream *stream, const struct tutti_pack_st
 
 int tutti_cuda_launch_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch)
 {
-    return pack_launch(stream, launch, NULL);
+    return pack_launch(stream, launch, 0, NULL);
+}
+
+int tutti_cuda_launch_own_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch)
+{
+    return pack_launch(stream, launch, 1, NULL);
 }
 
 int tutti_cuda_keep_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch,
                          struct tutti_prepared **out)
 {
-    return pack_launch(stream, launch, out);
+    return pack_launch(stream, launch, 0, out);
 }

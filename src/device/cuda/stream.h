@@ -11,6 +11,7 @@ struct tutti_stream {
     int wrapped;
     struct tutti_cuda_context *context;
     CUstream handle;
+    _Atomic(struct tutti_prepared *) own; /* of tutti_cuda_start_own(); NULL: none, or in use */
 };
 
 /* Enters the stream's context; leave with tutti_cuda_leave(). */
@@ -19,5 +20,9 @@ int tutti_cuda_enter_stream(struct tutti_stream *stream, struct tutti_cuda_scope
  * may bring it up while that still runs. */
 CUresult tutti_cuda_start(const struct tutti_cuda_context *context, CUfunction function, int waits,
                           struct tutti_cuda_grid grid, CUstream stream, void **parameters);
+/* prepared.c. The same into a stream of Tutti that takes part in no capture, in the context of the stream, which is
+ * entered: cheaper. */
+CUresult tutti_cuda_start_own(struct tutti_stream *stream, CUfunction function, struct tutti_cuda_grid grid,
+                              void **parameters);
 
 #endif

@@ -85,23 +85,29 @@ static void kept_remember(struct tutti_kept_packs *all, uint64_t hash, const str
         it->reach[i] = launch->reach[i];
 }
 
+static int kept_fresh(const struct tutti_device *device, struct tutti_stream *stream,
+                      const struct tutti_pack_launch *launch)
+{
+    return device->launch.own_pack ? device->launch.own_pack(stream, launch) : device->launch.pack(stream, launch);
+}
+
 int tutti_kept_packs_launch(struct tutti_kept_packs **all, const struct tutti_device *device,
                             struct tutti_stream *stream, const struct tutti_pack_launch *launch)
 {
     const uint32_t bytes = launch->args->head.bytes;
     if (!device->launch.keep_pack || bytes > TUTTI_PACK_FEW_BYTES || launch->reaches > REACHES)
-        return device->launch.pack(stream, launch);
+        return kept_fresh(device, stream, launch);
     if (!*all)
         *all = calloc(1, sizeof **all);
     struct tutti_kept_packs *const kept = *all;
     if (!kept || kept->off) /* it only saves time */
-        return device->launch.pack(stream, launch);
+        return kept_fresh(device, stream, launch);
     const uint64_t hash = kept_hash(launch->args, bytes);
     struct kept_pack *const it = kept_find(kept, hash, launch->args, bytes);
     kept->lookups++;
     if (!it) {
         kept_remember(kept, hash, launch);
-        return device->launch.pack(stream, launch);
+        return kept_fresh(device, stream, launch);
     }
     it->calls += it->calls < UINT32_MAX / 2;
     if (it->prepared) {
@@ -109,13 +115,13 @@ int tutti_kept_packs_launch(struct tutti_kept_packs **all, const struct tutti_de
         if (status != TUTTI_ERR_UNAVAILABLE)
             return status;
         if (kept->stale) /* one at a time */
-            return device->launch.pack(stream, launch);
+            return kept_fresh(device, stream, launch);
         kept->stale = it->prepared;
         it->prepared = NULL;
     }
     if (it->calls >= TUTTI_LAUNCH_SEEN)
         kept->next = it;
-    return device->launch.pack(stream, launch);
+    return kept_fresh(device, stream, launch);
 }
 
 int tutti_kept_packs_lack(const struct tutti_kept_packs *all)
