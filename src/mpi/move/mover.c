@@ -148,7 +148,7 @@ void tutti_mover_begin(struct tutti_mover *mover, const struct tutti_collective_
     mover->team = team;
     mover->nonblocking = nonblocking;
     mover->on_host = 0;
-    mover->blocks = (struct tutti_mover_blocks){.own = NULL};
+    tutti_mover_blocks_none(&mover->blocks);
     mover->move.send = mover->few;
     mover->bytes = 0;
     mover->takes_any = mover->without = 0;

@@ -34,10 +34,10 @@ static int mover_blocks_order(const struct tutti_neighbours *all, enum tutti_col
 
 /* ---- blocks ---- */
 
-/* Block i of a buffer. 0 if the arguments are wrong. */
-static int mover_block_of(const struct tutti_buffer *buffer, int i, struct tutti_mover_block *out)
+/* Block i of a buffer. *extent: of the buffer's type; 0: the MPI is asked. 0 if the arguments are wrong. */
+static int mover_block_of(const struct tutti_buffer *buffer, int i, MPI_Count *extent, struct tutti_mover_block *out)
 {
-    MPI_Count lower, extent = 1;
+    MPI_Count lower;
     out->type = tutti_buffer_type(buffer, i);
     out->layout = NULL;
     out->count = tutti_buffer_count(buffer, i);
@@ -45,9 +45,10 @@ static int mover_block_of(const struct tutti_buffer *buffer, int i, struct tutti
         return 0;
     if (out->count > 0 && buffer->buffer == MPI_IN_PLACE) /* where it must not be */
         return 0;
-    if (out->count > 0 && !buffer->types && tutti_next.MPI_Type_get_extent_x(out->type, &lower, &extent) != MPI_SUCCESS)
+    if (out->count > 0 && !buffer->types && *extent == 0 &&
+        tutti_next.MPI_Type_get_extent_x(out->type, &lower, extent) != MPI_SUCCESS)
         return 0;
-    out->at = tutti_buffer_block(buffer, i, extent);
+    out->at = tutti_buffer_block(buffer, i, buffer->types || out->count == 0 ? 1 : *extent);
     return 1;
 }
 
@@ -64,6 +65,7 @@ static int mover_blocks_fill(const struct tutti_pattern *pattern, const struct t
 {
     const enum tutti_peers peers = with->peers;
     const int stays = pattern->in_place != TUTTI_NOT_IN_PLACE || pattern->shared;
+    MPI_Count extent = 0;
     int used = 0;
     const int n = !with->used ? 0 : peers == TUTTI_PEERS_ROOT ? 1 : peers == TUTTI_PEERS_ALL ? pattern->ranks : side->n;
     for (int next = 0; next < n; next++) {
@@ -72,7 +74,7 @@ static int mover_blocks_fill(const struct tutti_pattern *pattern, const struct t
         const int rank = peers == TUTTI_PEERS_ROOT ? root : peers == TUTTI_PEERS_ALL ? i : side->ranks[i];
         if ((stays && rank == pattern->rank) || rank == MPI_PROC_NULL)
             continue;
-        if (!mover_block_of(buffer, with->each ? i : 0, block))
+        if (!mover_block_of(buffer, with->each ? i : 0, &extent, block))
             return -1;
         block->rank = rank;
         used++;
@@ -85,9 +87,10 @@ static int mover_blocks_own_part(const struct tutti_pattern *pattern, const stru
                                  struct tutti_buffer *out)
 {
     struct tutti_mover_block part;
+    MPI_Count extent = 0;
     if (pattern->in_place != TUTTI_OWN_BLOCK_SENT || pattern->rooted)
         return 1;
-    if (!mover_block_of(buffer, pattern->rank, &part))
+    if (!mover_block_of(buffer, pattern->rank, &extent, &part))
         return 0;
     *out = tutti_buffer_of(part.at, part.count, part.type);
     return 1;
@@ -109,9 +112,9 @@ static int mover_blocks_fill_both(struct tutti_mover_blocks *blocks, const struc
         !mover_blocks_order(all, call->collective, nonblocking, &order))
         return 0;
     const size_t most = (size_t)pattern->ranks + (size_t)(all->ins > all->outs ? all->ins : all->outs);
-    if (!(blocks->own = malloc(2 * most * sizeof *blocks->in)))
+    if (2 * most > TUTTI_MOVER_BLOCKS_FEW && !(blocks->own = malloc(2 * most * sizeof *blocks->in)))
         return 0;
-    blocks->in = blocks->own;
+    blocks->in = blocks->own ? blocks->own : blocks->few;
     blocks->out = blocks->in + most;
     const struct side to = {all->to, all->outs, TUTTI_NEIGHBOURS_AS_SENT}, from = {all->from, all->ins, order};
     blocks->ins = mover_blocks_fill(pattern, &pattern->send, call->root, &in, &to, blocks->in);
@@ -124,7 +127,7 @@ int tutti_mover_blocks_open(struct tutti_mover_blocks *blocks, const struct tutt
 {
     TUTTI_INSIDE();
     struct tutti_pattern pattern;
-    *blocks = (struct tutti_mover_blocks){.own = NULL};
+    tutti_mover_blocks_none(blocks);
     const int fine = tutti_pattern_open_as(&pattern, call, rank, ranks) == TUTTI_OK &&
                      mover_blocks_fill_both(blocks, call, nonblocking, &pattern);
     tutti_pattern_close(&pattern);
@@ -136,5 +139,5 @@ int tutti_mover_blocks_open(struct tutti_mover_blocks *blocks, const struct tutt
 void tutti_mover_blocks_close(struct tutti_mover_blocks *blocks)
 {
     free(blocks->own);
-    *blocks = (struct tutti_mover_blocks){.own = NULL};
+    tutti_mover_blocks_none(blocks);
 }

@@ -15,12 +15,22 @@ struct tutti_mover_block {
     int gpu; /* GPU that holds the block; set by the caller that classifies it */
 };
 
+enum { TUTTI_MOVER_BLOCKS_FEW = 16 }; /* without an allocation */
+
 struct tutti_mover_blocks {
     struct tutti_mover_block *in, *out; /* sent; received */
     int ins, outs;
     int aside; /* 1: received where others are sent from */
-    void *own;
+    void *own; /* NULL: they are in `few` */
+    struct tutti_mover_block few[TUTTI_MOVER_BLOCKS_FEW];
 };
+
+static inline void tutti_mover_blocks_none(struct tutti_mover_blocks *blocks)
+{
+    blocks->in = blocks->out = NULL;
+    blocks->ins = blocks->outs = blocks->aside = 0;
+    blocks->own = NULL;
+}
 
 /* Local. 1, and the result must be freed by tutti_mover_blocks_close(); 0 if the MPI must make the call: wrong
  * arguments. nonblocking: MPIs match repeated neighbours in another order in such calls. */

@@ -1,9 +1,12 @@
 #include "mpi/reduce/deferred_call.h"
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/log.h"
+#include "core/spares.h"
 #include "mpi/comm/comms.h"
 #include "mpi/real/collective_args.h"
 #include "mpi/real/errors.h"
@@ -22,15 +25,18 @@ static int deferred_must_wait(MPI_Comm comm)
     return state && atomic_load_explicit(&state->queued, memory_order_acquire) > 0;
 }
 
+static struct tutti_spares unused; /* of any thread: those that serve streams free calls too */
+
 void tutti_deferred_call_free(struct tutti_deferred_call *later)
 {
     tutti_deferred_call_release(later);
-    free(later);
+    tutti_spares_give(&unused, later, offsetof(struct tutti_deferred_call, next), 0);
 }
 
 struct tutti_deferred_call *tutti_deferred_call_new(const char *name, int (*start)(struct tutti_deferred_call *later))
 {
-    struct tutti_deferred_call *later = calloc(1, sizeof *later);
+    struct tutti_deferred_call *later = tutti_spares_take(&unused, offsetof(struct tutti_deferred_call, next), 0);
+    later = later ? memset(later, 0, sizeof *later) : calloc(1, sizeof *later);
     if (!later)
         return NULL;
     later->name = name;

@@ -17,6 +17,7 @@ enum { TUTTI_DEFERRED_CALL_LISTS = 6 };
 /* A deferred call. A call that moves data is described by `args`; for other calls args.collective is
  * TUTTI_COLLECTIVE_NONE, and the last fields hold their arguments. */
 struct tutti_deferred_call {
+    struct tutti_deferred_call *next;                /* among those that are not in use */
     int (*start)(struct tutti_deferred_call *later); /* makes the call; an MPI code */
     /* Called with the code of the MPI's own call when it has ended. A status. NULL: there is nothing to do. */
     int (*finish)(struct tutti_deferred_call *later, int code);

@@ -1,9 +1,11 @@
 /* Entries of the list of open calls, with a request of Tutti's own, which the completion calls take. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/log.h"
 #include "core/reserve.h"
+#include "core/spares.h"
 #include "mpi/message/endpoints.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/lent.h"
@@ -132,10 +134,20 @@ static int copy_counts(struct tutti_open_call *open)
     return 1;
 }
 
-struct tutti_open_call *tutti_open_call_new(const struct tutti_reduction_args *args, int persistent)
+static struct tutti_spares unused;
+
+/* NULL without memory. */
+static struct tutti_open_call *open_request_take(void)
 {
     static struct tutti_reserve reserve;
-    struct tutti_open_call *open = tutti_reserve_take(&reserve, sizeof *open);
+    struct tutti_open_call *const open =
+        tutti_spares_take(&unused, offsetof(struct tutti_open_call, next), tutti_door_alone());
+    return open ? memset(open, 0, sizeof *open) : tutti_reserve_take(&reserve, sizeof *open);
+}
+
+struct tutti_open_call *tutti_open_call_new(const struct tutti_reduction_args *args, int persistent)
+{
+    struct tutti_open_call *open = open_request_take();
     if (!open)
         return NULL;
     open->args = *args;
@@ -149,7 +161,7 @@ struct tutti_open_call *tutti_open_call_new(const struct tutti_reduction_args *a
         if (held)
             tutti_handles_release(args->datatype, args->op);
         free(open->counts);
-        free(open);
+        tutti_spares_give(&unused, open, offsetof(struct tutti_open_call, next), tutti_door_alone());
         return NULL;
     }
     return open;
@@ -179,7 +191,7 @@ void tutti_open_call_destroy(struct tutti_open_call *open)
     if (open->later)
         open->later->end(open->later);
     free(open->counts);
-    free(open);
+    tutti_spares_give(&unused, open, offsetof(struct tutti_open_call, next), tutti_door_alone());
     tutti_sweeps_off--;
 }
 
