@@ -13,4 +13,12 @@ void tutti_thread_ranks(const cpu_set_t *cpus);
  * them; unless TUTTI_THREAD_AFFINITY says otherwise. */
 void tutti_thread_roam(void);
 
+/* Safe from any thread. On how many CPUs that no rank of the node has the library's threads run; 0: no such thread
+ * runs, or they share the CPUs of the ranks. */
+int tutti_thread_cpus_apart(void);
+
+/* Local; first in a thread of Tutti's for which others wait: when it wakes, it gets a core at once, also where threads
+ * compute on all cores, if the system lets it (Linux 6.12 and later). */
+void tutti_thread_prompt(void);
+
 #endif

@@ -18,6 +18,7 @@
 #include "core/once.h"
 #include "core/settings.h"
 #include "core/status.h"
+#include "progress/fiber_idle.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
@@ -28,14 +29,7 @@
 enum {
     STACK_BYTES = 8 << 20, /* as a thread's: drivers compile on it. Only what is touched is there */
     GUARD_BYTES = 4096,
-    KEPT = 16,                /* stacks that wait for their next fiber */
-    LINGER_NS = 20000,        /* after the last fiber, before the thread sleeps: calls come in bursts */
-    LINGER_MOST_NS = 200000,  /* the same where fibers start at least twice as often, on average */
-    SHARED_NS = 20000,        /* a yield this long: another thread has the core */
-    YIELD_AFTER_NS = 50000,   /* without anything that moved: others may need the core */
-    SLEEP_AFTER_NS = 5000000, /* then naps are short against the wait, and others may need the core very much */
-    NAP_LEAST_US = 50,
-    NAP_MOST_US = 1000
+    KEPT = 16 /* stacks that wait for their next fiber */
 };
 
 /* Where a stack continues. */
@@ -63,6 +57,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all up to `kept` 
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 static pthread_t thread;
 static int alive, ending, asleep;
+static uint64_t called_at; /* when the first fiber came for the thread that sleeps; 0: none came */
 static struct fiber *fresh, **last_fresh = &fresh;
 static struct fiber *idle;
 static int kept;
@@ -247,27 +242,12 @@ static void fiber_resume(struct fiber *fiber)
     here = NULL;
 }
 
-/* Between two rounds over all fibers. `still`: since when nothing has moved. */
-static void fiber_pause_for(uint64_t still, unsigned *nap_us)
-{
-    const int how = tutti_settings()->wait;
-    if (how == TUTTI_SET_WAIT_SPIN || (how == TUTTI_SET_WAIT_AUTO && still < YIELD_AFTER_NS)) {
-        tutti_pause();
-    } else if ((how == TUTTI_SET_WAIT_SLEEP && still > YIELD_AFTER_NS) || still > SLEEP_AFTER_NS) {
-        const struct timespec time = {0, (long)*nap_us * 1000};
-        nanosleep(&time, NULL);
-        *nap_us = *nap_us * 2 < NAP_MOST_US ? *nap_us * 2 : NAP_MOST_US;
-    } else {
-        sched_yield();
-    }
-}
-
 /* Runs all fibers of the list in turns until none is left; includes fibers that are added meanwhile. */
 static void run_all(struct fiber *first)
 {
-    uint64_t since = 0;
-    unsigned nap_us = NAP_LEAST_US;
+    struct tutti_fiber_idle still = {0};
     while (first) {
+        tutti_fiber_idle_round();
         struct fiber **at = &first;
         while (*at) {
             struct fiber *fiber = *at;
@@ -292,47 +272,17 @@ static void run_all(struct fiber *first)
         }
         if (moved) {
             moved = 0;
-            since = 0;
-            nap_us = NAP_LEAST_US;
+            still = (struct tutti_fiber_idle){0};
         } else if (first) {
-            const uint64_t now = tutti_now_ns();
-            since = since ? since : now;
-            fiber_pause_for(now - since, &nap_us);
+            tutti_fiber_idle_pause(&still);
         }
-    }
-}
-
-/* How long the thread had nothing to do before new fibers came: an average of the last times, each at most twice
- * LINGER_MOST_NS. */
-static uint64_t idle_ns = LINGER_NS;
-
-static void count_idle(uint64_t since)
-{
-    const uint64_t now = tutti_now_ns(), most = 2 * (uint64_t)LINGER_MOST_NS,
-                   gap = now - since < most ? now - since : most;
-    idle_ns = (3 * idle_ns + gap) / 4;
-}
-
-/* A while of looking before the sleep, not where the program asked for sleep. A thread that sleeps is late by the time
- * that the machine takes to wake it (8 to 50 us), and the next call pays the system call. So where calls follow each
- * other closely, the thread looks far longer than usual. But if a yield gives the core to another thread, such as one
- * of the program that waits, it sleeps: the system finds a free core when it wakes it. */
-static void fiber_linger(uint64_t since)
-{
-    if (tutti_settings()->wait == TUTTI_SET_WAIT_SLEEP)
-        return;
-    const uint64_t until = since + (2 * idle_ns <= LINGER_MOST_NS ? LINGER_MOST_NS : LINGER_NS);
-    uint64_t now = tutti_now_ns(), before = now;
-    while (!atomic_load_explicit(&arrived.some, memory_order_relaxed) && now < until && now - before < SHARED_NS) {
-        before = now;
-        sched_yield();
-        now = tutti_now_ns();
     }
 }
 
 static void *fiber_engine(void *unused)
 {
     (void)unused;
+    tutti_thread_prompt();
 #if defined(__SANITIZE_THREAD__)
     home.fiber = __tsan_get_current_fiber();
 #endif
@@ -348,14 +298,15 @@ static void *fiber_engine(void *unused)
         if (!fresh)
             break;
         if (since)
-            count_idle(since);
+            tutti_fiber_idle_ended(since, called_at ? called_at : tutti_now_ns());
+        called_at = 0;
         struct fiber *first = fresh;
         fresh = NULL;
         last_fresh = &fresh;
         pthread_mutex_unlock(&lock);
         run_all(first);
         since = tutti_now_ns();
-        fiber_linger(since);
+        tutti_fiber_idle_linger(since, &arrived.some);
         lock_spinning();
     }
     pthread_mutex_unlock(&lock);
@@ -418,6 +369,8 @@ int tutti_fiber_start(void (*run)(void *with), void *with)
         kept++;
     }
     const int sleeps = asleep;
+    if (sleeps && !called_at)
+        called_at = tutti_now_ns();
     pthread_mutex_unlock(&lock);
     /* Without the lock, for which the thread would wait otherwise. */
     if (status == TUTTI_OK) {

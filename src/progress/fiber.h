@@ -59,4 +59,13 @@ extern atomic_int tutti_fibers_open;
 /* Local. Waits until no fiber is open and ends the thread; the next fiber makes a new one. */
 void tutti_fibers_end(void);
 
+/* What another thread has seen of the engine's thread. All zero at first. */
+struct tutti_fiber_seen {
+    unsigned rounds;
+    int once;
+};
+/* For a thread that waits for a fiber. If the engine's thread has done nothing since the last call with `seen`, this
+ * thread naps, so that the other one gets its core. */
+void tutti_fiber_leave_core(struct tutti_fiber_seen *seen);
+
 #endif

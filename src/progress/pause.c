@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "core/affinity.h"
 #include "core/clock.h"
 #include "core/settings.h"
 #include "progress/fiber.h"
@@ -28,9 +29,11 @@ void tutti_pause_among(int ranks, int cores)
 /* 1: threads of the node's ranks may need the core. The engine's threads count while they have work. */
 static int node_is_crowded(void)
 {
-    const int threads = atomic_load_explicit(&tutti_fibers_open, memory_order_relaxed) > 0 ? 2 : 1; /* of each rank */
-    return threads * atomic_load_explicit(&node_ranks, memory_order_relaxed) >
-           atomic_load_explicit(&node_cores, memory_order_relaxed);
+    const int ranks = atomic_load_explicit(&node_ranks, memory_order_relaxed),
+              shared = atomic_load_explicit(&tutti_fibers_open, memory_order_relaxed) > 0 &&
+                       tutti_thread_cpus_apart() < ranks,
+              threads = shared ? 2 : 1; /* of each rank */
+    return threads * ranks > atomic_load_explicit(&node_cores, memory_order_relaxed);
 }
 
 static void yield_unless_it_costs(void)

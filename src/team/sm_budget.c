@@ -43,8 +43,8 @@ void tutti_sm_budget_open(struct tutti_team *team)
 static int only_thread(const struct tutti_team *team, struct tutti_sm_budget *budget)
 {
     static _Thread_local char here;
-    /* The engine's fibers take turns, as threads do: one for each team. */
-    uintptr_t me = tutti_fiber_here() ? (uintptr_t)team : (uintptr_t)&here,
+    /* The engine's fibers take turns, as threads do: one for each team, whichever thread runs its job. */
+    uintptr_t me = team->is_nonblocking || tutti_fiber_here() ? (uintptr_t)team : (uintptr_t)&here,
               first = atomic_load_explicit(&budget->thread, memory_order_relaxed);
     if (first == me)
         return 1;

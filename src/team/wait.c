@@ -1,5 +1,6 @@
 #include "team/wait.h"
 
+#include "core/affinity.h"
 #include "core/log.h"
 #include "core/settings.h"
 #include "progress/engine.h"
@@ -20,7 +21,9 @@ static const uint64_t second = 1000000000;
 /* Ranks that all spin, and the engine's threads where they are at work. */
 static int team_crowded(const struct tutti_team *team)
 {
-    const int threads = atomic_load_explicit(&tutti_fibers_open, memory_order_relaxed) > 0 ? 2 : 1; /* of each rank */
+    const int shared = atomic_load_explicit(&tutti_fibers_open, memory_order_relaxed) > 0 &&
+                       tutti_thread_cpus_apart() < team->node->size,
+              threads = shared ? 2 : 1; /* of each rank */
     return threads * team->node->size > team->node->cores;
 }
 

@@ -12,6 +12,7 @@
 #include "mpi/comm/streams.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/self.h"
+#include "mpi/reduce/deferred_call.h"
 #include "mpi/reduce/nonblocking.h"
 
 static void nonblocking_poll(void);
@@ -207,6 +208,19 @@ int tutti_open_call_claim(struct tutti_open_call *open)
     if (!open->persistent && open->phase != TUTTI_OPEN_DONE)
         open->by_mpi = 0;
     return !open->by_mpi && open->phase != TUTTI_OPEN_IDLE;
+}
+
+/* NULL: no worker has it. Its communicator, and so the worker, stays until the call has ended. */
+static struct tutti_worker *open_call_worker(const struct tutti_open_call *open)
+{
+    LOCKED();
+    return open->phase == TUTTI_OPEN_WORKING && open->state ? open->state->worker : NULL;
+}
+
+int tutti_open_call_run(struct tutti_open_call *open)
+{
+    struct tutti_worker *const worker = open_call_worker(open);
+    return !worker ? 0 : open->later ? open->later->work->run(open, worker) : tutti_worker_run(worker, &open->job.job);
 }
 
 void tutti_open_call_unclaim(struct tutti_open_call *open)

@@ -4,6 +4,7 @@
 #include "mpi/real/quiet.h"
 #include "p2p/p2p.h"
 #include "progress/engine.h"
+#include "progress/fiber.h"
 
 const struct tutti_call_requests tutti_no_call_requests;
 
@@ -88,10 +89,13 @@ struct progressing_call {
     int at;         /* one by one: requests that are complete */
     int unreturned; /* one by one: a request has failed, and the MPI has returned no error after its handler */
     int waits_for_all;
-    unsigned looks; /* at the only request, if it is claimed, plus 1; 0: it is not */
-    int worked;     /* 1: the library's thread was at work on it at the last look */
-    unsigned each;  /* looks of a round */
-    int claimed;    /* of all: requests before this one are not claimed, or have ended */
+    unsigned looks;               /* at the only request, if it is claimed, plus 1; 0: it is not */
+    int worked;                   /* 1: the library's thread was at work on it at the last look */
+    unsigned each;                /* looks of a round */
+    struct tutti_request *only;   /* see claimed_only() */
+    unsigned until_help;          /* looks or rounds until claimed_help() */
+    struct tutti_fiber_seen seen; /* of that thread */
+    int claimed;                  /* of all: requests before this one are not claimed, or have ended */
     MPI_Request *requests;
     MPI_Status *statuses;
     int (*test)(struct progressing_call *call);
@@ -101,8 +105,11 @@ struct progressing_call {
 enum {
     MANY = 256,
     REST = 4,
-    LOOKS = 16,      /* at a request that the library's thread works on, in each round of a wait */
-    LOOKS_ALONE = 64 /* the same where nothing else is open: each poll reads what that thread writes */
+    LOOKS = 16,           /* at a request that the library's thread works on, in each round of a wait */
+    LOOKS_ALONE = 64,     /* the same where nothing else is open: each poll reads what that thread writes */
+    LOOKS_TO_RUN = 48,    /* by then that thread has begun, unless it slept or lacks a core */
+    LOOKS_BETWEEN = 1024, /* and until this is found out again */
+    ROUNDS_BETWEEN = 64   /* the same if that thread has no core of its own */
 };
 
 /* To look at many requests takes long, and only few complete meanwhile: after that the thread is the engine's for REST
@@ -141,6 +148,20 @@ static int claimed_works(const struct progressing_call *call)
     return entry && entry->claimed && entry->kind->claimed_works && entry->kind->claimed_works(entry);
 }
 
+/* The only request of a call, if a thread of the library is to complete it; otherwise NULL. */
+static struct tutti_request *claimed_only(const struct progressing_call *call)
+{
+    struct tutti_request *const entry = call->mine->n == 1 && call->mine->entries ? call->mine->entries[0] : NULL;
+    return entry && entry->claimed && entry->kind->claimed_run ? entry : NULL;
+}
+
+/* That thread may sleep, or lack a core. If it has not begun the operation, this thread makes it. */
+static void claimed_help(struct progressing_call *call)
+{
+    if (!call->only->kind->claimed_run(call->only))
+        tutti_fiber_leave_core(&call->seen);
+}
+
 /* 1 for the looks of a round of the engine's wait but the last one, while that thread works: such a look is at this
  * request alone. A poll, which ends the call, reads what that thread and the peers write. */
 static int claimed_looks_on(struct progressing_call *call)
@@ -157,6 +178,10 @@ static int claimed_looks_on(struct progressing_call *call)
 static int waits_is_done(void *with)
 {
     struct progressing_call *call = with;
+    if (call->only && --call->until_help == 0) {
+        call->until_help = call->looks ? LOOKS_BETWEEN : ROUNDS_BETWEEN;
+        claimed_help(call);
+    }
     if (claimed_looks_on(call) || !looks_again(call))
         return 0;
     const uint64_t begun = call->count > MANY ? tutti_now_ns() : 0;
@@ -185,6 +210,8 @@ static int progressing_run(struct progressing_call *call)
     tutti_waits_for_claimed = !claimed_ended(call);
     call->looks = call->worked = claimed_works(call);
     call->each = tutti_progress_open_alone() ? LOOKS_ALONE : LOOKS;
+    call->only = claimed_only(call);
+    call->until_help = call->looks ? LOOKS_TO_RUN : 1;
     tutti_progress_wait(
         &(const struct tutti_wait){.done = waits_is_done, .with = call, .spins = call->looks ? call->each : 0});
     tutti_waits_for_claimed = before;
