@@ -54,7 +54,7 @@ use_gpus() {
 use_gpus "$visible"
 # shellcheck source=tests/gpu/programs/common.sh
 . "$here/common.sh"
-for part in hpcg jacobi nvshmem torch halo heat cupy omb triggering others; do
+for part in hpcg jacobi nvshmem torch halo heat cupy omb triggering others checked; do
     # shellcheck source=/dev/null
     . "$here/$part.sh"
 done
