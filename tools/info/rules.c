@@ -48,7 +48,7 @@ static void print_lines(const char *name, const char *text)
 #define RULE_ALGORITHMS "Algorithms: allreduce, reduce, reduce_scatter, scan; with _enqueue for calls in stream order"
 #define RULE_MOVES                                                                                                     \
     "Data movers: bcast, gather, scatter, allgather, alltoall, neighbor, moves_nonblocking, moves_mixed, "             \
-    "moves_mixed_root, moves_pinned, moves_mixed_leaders; or mpi"
+    "moves_mixed_root, moves_pinned, moves_pinned_root, moves_mixed_leaders; or mpi"
 #define RULE_PROTOCOLS "Messages: message, message_far (to other nodes)"
 #define RULE_NODES     "Reductions over nodes: allreduce_nodes, reduce_nodes, reduce_scatter_nodes, scan_nodes; or mpi"
 #define RULE_LEADERS   "Exchanges of leaders: leaders"

@@ -81,9 +81,10 @@ static enum tutti_mixed move_mixed_by(const struct tutti_team *team, const struc
     const uint32_t from_root = TUTTI_ON(BCAST) | TUTTI_ON(SCATTER) | TUTTI_ON(SCATTERV);
     if (tutti_lead_is(team, call))
         return TUTTI_MIXED_LEADERS;
+    const int root = from_root >> call->collective & 1 && call->root == team->rank;
     if (!call->move->runs.ordinary)
-        return TUTTI_MIXED_PINNED;
-    return from_root >> call->collective & 1 && call->root == team->rank ? TUTTI_MIXED_ROOT : TUTTI_MIXED_ORDINARY;
+        return root ? TUTTI_MIXED_PINNED_ROOT : TUTTI_MIXED_PINNED;
+    return root ? TUTTI_MIXED_ROOT : TUTTI_MIXED_ORDINARY;
 }
 
 /* Rows that this rank permits for both kinds of calls. Of a call with blocks in memory of the host, a rank that has

@@ -36,16 +36,18 @@ static const struct tutti_section sections[MOVES_SECTIONS] = {
     [MOVES_NONBLOCKING] = {"moves_nonblocking", &moves},
     [MOVES_MIXED + TUTTI_MIXED_ORDINARY] = {"moves_mixed", &moves},
     [MOVES_MIXED + TUTTI_MIXED_ROOT] = {"moves_mixed_root", &moves},
+    [MOVES_MIXED + TUTTI_MIXED_PINNED_ROOT] = {"moves_pinned_root", &moves},
     [MOVES_MIXED + TUTTI_MIXED_PINNED] = {"moves_pinned", &moves},
     [MOVES_MIXED + TUTTI_MIXED_LEADERS] = {"moves_mixed_leaders", &moves},
 };
 
-static struct tutti_rules_room room = {.by_ranks = 1,
-                                       .section = sections,
-                                       .sections = MOVES_SECTIONS,
-                                       .known = "bcast, gather, scatter, allgather, alltoall, neighbor, "
-                                                "moves_nonblocking, moves_mixed, moves_mixed_root, moves_pinned, "
-                                                "moves_mixed_leaders"};
+static struct tutti_rules_room room = {
+    .by_ranks = 1,
+    .section = sections,
+    .sections = MOVES_SECTIONS,
+    .known = "bcast, gather, scatter, allgather, alltoall, neighbor, "
+             "moves_nonblocking, moves_mixed, moves_mixed_root, moves_pinned, moves_pinned_root, "
+             "moves_mixed_leaders"};
 
 __attribute__((constructor)) static void moves_register(void)
 {

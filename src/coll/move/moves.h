@@ -32,12 +32,13 @@ int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move);
  * also those that take any length, since fetch cannot. Ranks may have different rules: what all permit is taken. */
 uint32_t tutti_moves_permitted(enum tutti_collective collective, size_t bytes, int ranks, int nonblocking, int spare,
                                int aside);
-/* By which rules a rank with blocks in memory of the host chooses: moves_mixed; moves_mixed_root, for the root of a
- * broadcast or scatter, which copies all blocks by itself; moves_pinned, if all of that memory is pinned;
- * moves_mixed_leaders where ranks share GPUs. */
+/* By which rules a rank with blocks in memory of the host chooses: moves_mixed; moves_pinned, if all of that memory is
+ * pinned; _root, for the root of a broadcast or scatter, which copies all blocks by itself; moves_mixed_leaders where
+ * ranks share GPUs. */
 enum tutti_mixed {
     TUTTI_MIXED_ORDINARY,
     TUTTI_MIXED_ROOT,
+    TUTTI_MIXED_PINNED_ROOT,
     TUTTI_MIXED_PINNED,
     TUTTI_MIXED_LEADERS,
     TUTTI_MIXED_SECTIONS

@@ -317,11 +317,13 @@ static const char cuda_rules[] =
     "neighbor:"
     " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 32m-*@direct *@fetch; "
     "moves_mixed:"
-    " 0-96k@mpi *@direct; "
+    " 0-128k@mpi *@direct; "
     "moves_mixed_root:"
     " 0-384k@mpi *@direct; "
     "moves_pinned:"
     " 0-48k@mpi *@direct; "
+    "moves_pinned_root:"
+    " 0-112k@mpi *@direct; "
     "moves_mixed_leaders:"
     " 0-1m@mpi *@direct";
 

@@ -62,6 +62,8 @@ set(memories ${moved},${neighbours},${around},pinned,managed,dup,split,icoll,blo
 programs(moved-memories ${memories} 26 30)
 programs(moved-memories-pieces ${memories} 26 30 TUTTI_STAGING_MB=1 TUTTI_CHANNEL_MB=2
          "TUTTI_RULES=message:*@direct moves_mixed:*@direct moves_pinned:*@direct")
+tutti_mpi_test(mpi-programs-moved-memories-large PROGRAM mpi-programs RANKS 3 MANY 21 ARGS 30 6m 20 MPIS openmpi LABELS programs
+               ENV TUTTI_TEST_KINDS=${memories} TUTTI_STAGING_MB=1 "TUTTI_RULES=message:*@direct moves_mixed:*@direct moves_pinned:*@direct")
 programs(moved-memories-packets ${memories} 26 30 ${packets})
 tutti_mpi_test(mpi-programs-moved-memories-persistent PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 MANY 26 ARGS 40 100k 20
                MPIS openmpi openmpi5 mpich5 ENV TUTTI_TEST_KINDS=${memories},neighborw,pcoll LABELS programs)
