@@ -29,7 +29,7 @@ static void one_sided(struct gas_bench *bench)
         int operation;
         const char *name;
     } words[] = {{GAS_P, "p"}, {GAS_ADD, "add"}, {GAS_FETCH_ADD, "fetch_add"}},
-      moves[] = {{GAS_PUT, "put"}, {GAS_BLOCKING_GET, "get"}};
+      moves[] = {{GAS_PUT, "put"}, {GAS_BLOCKING_GET, "get"}, {GAS_GET, "get_quiet"}};
     struct gas_row row = {.figure = GAS_FIGURE_LATENCY,
                           .target = bench->plan->size > 1,
                           .pes = 1,

@@ -17,28 +17,33 @@ static struct tshmem_state no_state;
 enum { SPACE = 20000, GUARD = 64 };
 static unsigned char from[SPACE] __attribute__((aligned(64))), to[SPACE] __attribute__((aligned(64))), right[SPACE];
 
-enum way { WIDE, FEW, OWN }; /* a copy; one by few registers; one of memory outside the heap */
+enum way { FOUR, TWO, EIGHT, ALONE, OWN }; /* as TUTTI_DEV_COPY_...; of memory outside the heap */
+static const int words[] = {TUTTI_DEV_COPY_FOUR, TUTTI_DEV_COPY_TWO, TUTTI_DEV_COPY_EIGHT, TUTTI_DEV_COPY_ALONE};
+
+/* As tutti_dev_copy_by() of a block. */
+static void part(void *dest, const void *source, size_t bytes, size_t rank, size_t size, int way)
+{
+    if (bytes == 0 || !tutti_dev_copy_element(dest, source, bytes, rank))
+        tutti_dev_copy_part(dest, source, bytes, rank, size, way);
+}
 
 /* As a put of a group with `size` threads; the threads in an order of their own. */
 static void copy(size_t size, size_t dest, size_t source, size_t bytes, enum way way)
 {
     for (size_t i = 0; i < size; i++) {
         const size_t rank = (i * 7 + 3) % size;
-        if (!tutti_dev_has_part(rank, size, to + dest, from + source, bytes))
+        if (!tutti_dev_has_part(rank, to + dest, from + source, bytes))
             CHECK(rank != 0, "the leader, who makes requests, has no part");
         else if (way == OWN)
             tutti_dev_own_part(rank, size, to + dest, from + source, bytes);
         else
-            tutti_dev_copy_wide((char *)to + dest, (const char *)from + source, bytes, rank, size,
-                                way == FEW  ? TUTTI_DEV_COPY_TWO
-                                : size == 1 ? TUTTI_DEV_COPY_ALONE
-                                            : TUTTI_DEV_COPY_FOUR);
+            part(to + dest, from + source, bytes, rank, size, words[way]);
     }
 }
 
 static void one(size_t size, size_t dest, size_t source, size_t bytes, enum way first)
 {
-    static const char *const names[] = {"", ", few registers", ", outside the heap"};
+    static const char *const names[] = {", four", ", two", ", eight", ", alone", ", outside the heap"};
     const enum way ways[] = {first, OWN};
     const size_t end = dest + bytes + GUARD;
     memset(right, 0xa5, end);
@@ -51,6 +56,13 @@ static void one(size_t size, size_t dest, size_t source, size_t bytes, enum way 
     }
 }
 
+/* The ways take turns. */
+static enum way turn(size_t size, size_t number)
+{
+    const enum way ways[] = {size == 1 ? ALONE : FOUR, TWO, EIGHT};
+    return ways[number % 3];
+}
+
 int main(void)
 {
     static const size_t sizes[] = {1, 2, 32, 96, 128, 1024};
@@ -61,16 +73,16 @@ int main(void)
         for (size_t dest = 0; dest < 16; dest++) {
             for (size_t source = 0; source < 16; source += 1 + (size > 32)) {
                 for (size_t bytes = 0; bytes < 70; bytes += 1 + (bytes > 36) * step)
-                    one(size, GUARD + dest, GUARD + source, bytes, (bytes + dest) & 1 ? FEW : WIDE);
+                    one(size, GUARD + dest, GUARD + source, bytes, turn(size, bytes + dest + source));
             }
         }
         /* One word a thread, two, three ... nine, of each width, and some bytes more or less; of one thread more. */
-        for (size_t words = 1; words < (size == 1 ? 40 : 10); words++) {
-            for (size_t width = 4; width <= 16 && size * words * width + 40 < SPACE - 2 * GUARD; width *= 2) {
-                one(size, GUARD + width, GUARD + 2 * width, size * words * width, words & 1 ? FEW : WIDE);
-                for (int more = -3; more < 4 && (size < 1024 || words < 2); more++)
-                    one(size, GUARD + width, GUARD + 2 * width, size * words * width + (size_t)(more + 8),
-                        more & 1 ? FEW : WIDE);
+        for (size_t each = 1; each < (size == 1 ? 40 : 10); each++) {
+            for (size_t width = 4; width <= 16 && size * each * width + 40 < SPACE - 2 * GUARD; width *= 2) {
+                one(size, GUARD + width, GUARD + 2 * width, size * each * width, turn(size, each + width));
+                for (int more = -3; more < 4 && (size < 1024 || each < 2); more++)
+                    one(size, GUARD + width, GUARD + 2 * width, size * each * width + (size_t)(more + 8),
+                        turn(size, each + (size_t)(more + 3)));
             }
         }
     }

@@ -1,13 +1,15 @@
 /* Put with signal: data of every length and alignment, with delays between the stores of the data and the signal and
  * before they are read; a PE that sees the signal sees the data. `broken`: compiled with the release of the signal left
  * out (TUTTI_DEV_RELEASE). x86 keeps stores in order all the same, so it is the thread sanitizer that must see it. Then
- * by the ring, and by a wire that carries out requests late and in any order. */
+ * by the ring, and by a wire that carries out requests late and in any order. Then barriers of two PEs around the
+ * repetition of the packets' numbers, and an exchange that must not take old packets. */
 #include "shmem_device/pes_ring.h"
 
 #include "tutti/device.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "support/check.h"
 #include "support/random.h"
@@ -97,8 +99,56 @@ static void one(enum pes_ring_how how)
     pes_close(&pes);
 }
 
+enum { AROUND = 40 }; /* barriers, of which some are before the repetition */
+
+static void around_body(int pe, void *context)
+{
+    long *const wrong = context;
+    struct program_heap *const heap = pes.heap[pe];
+    const struct timespec late = {.tv_nsec = 20000000};
+    uint64_t got[2];
+    for (int i = 0; i < AROUND; i++) {
+        if (i % 2)
+            tshmem_sync_warp(TSHMEM_TEAM_WORLD);
+        else
+            tshmem_barrier_block(TSHMEM_TEAM_WORLD);
+    }
+    for (uint64_t i = 0; i < 2; i++) {
+        const uint64_t own = 100 * i + (uint64_t)pe;
+        memcpy(heap->out, &own, sizeof own);
+        if (pe == (int)i) /* the other one looks for its packet meanwhile */
+            nanosleep(&late, NULL);
+        tshmem_fcollectmem(TSHMEM_TEAM_WORLD, heap->in, heap->out, sizeof own);
+        memcpy(got, heap->in, sizeof got);
+        wrong[pe] += got[0] != 100 * i || got[1] != 100 * i + 1;
+    }
+}
+
+/* Barriers alone repeat the packets' numbers. old: number of the packets that lie there, whose step the exchange could
+ * be. */
+static void around(uint32_t old)
+{
+    long wrong[2] = {0};
+    pes_open(&pes, 2, 100000);
+    for (int pe = 0; pe < 2; pe++) {
+        struct tshmem_area *const area = (struct tshmem_area *)(void *)pes.heap[pe]->areas[0];
+        area->sequence[TSHMEM_BY_DEVICE] = (UINT64_C(1) << 32) - 36;
+        for (size_t i = 0; i < sizeof area->packets; i += 8) {
+            const uint64_t half = 77 | (uint64_t)old << 32;
+            memcpy(&area->packets[0][0] + i, &half, 8);
+        }
+    }
+    pes_run(&pes, around_body, wrong);
+    CHECK(wrong[0] + wrong[1] == 0 && pes.abort[0] + pes.abort[1] == 0, "packets of step %u: old ones were taken", old);
+    pes_close(&pes);
+}
+
 int main(void)
 {
+    for (uint32_t old = 5; old < 7; old++) { /* steps of the exchanges if packets were not renewed; if they were */
+        around(old);
+        around(old + 33);
+    }
     for (int how = 0; how < PES_RING_HOWS; how++)
         one((enum pes_ring_how)how);
     printf("%d rounds, %ld checks, %ld failed\n", ROUNDS, check_done(), check_failed());

@@ -5,9 +5,10 @@
 
 /* How many loads are under way before the first store. The values 0 and 1 are those of TUTTI_DEV_FEW. */
 enum {
-    TUTTI_DEV_COPY_FOUR, /* four */
-    TUTTI_DEV_COPY_TWO,  /* two, in fewer registers */
-    TUTTI_DEV_COPY_ALONE /* four, by a thread that copies alone: the loop is unrolled */
+    TUTTI_DEV_COPY_FOUR,  /* four */
+    TUTTI_DEV_COPY_TWO,   /* two, in fewer registers */
+    TUTTI_DEV_COPY_EIGHT, /* eight */
+    TUTTI_DEV_COPY_ALONE  /* eight, by a thread that copies alone */
 };
 
 /* Copies four words of this thread, `step` words apart; then `in` and `out` are at its next ones. */
@@ -22,6 +23,23 @@ enum {
         out += 4 * (step);                                                                                             \
     } while (0)
 
+/* The same of eight words. */
+#define TUTTI_DEV_COPY_8(word, step)                                                                                   \
+    do {                                                                                                               \
+        const tutti_dev_##word a = in[0], b = in[step], c = in[2 * (step)], d = in[3 * (step)], e = in[4 * (step)],    \
+                               f = in[5 * (step)], g = in[6 * (step)], h = in[7 * (step)];                             \
+        out[0] = a;                                                                                                    \
+        out[step] = b;                                                                                                 \
+        out[2 * (step)] = c;                                                                                           \
+        out[3 * (step)] = d;                                                                                           \
+        out[4 * (step)] = e;                                                                                           \
+        out[5 * (step)] = f;                                                                                           \
+        out[6 * (step)] = g;                                                                                           \
+        out[7 * (step)] = h;                                                                                           \
+        in += 8 * (step);                                                                                              \
+        out += 8 * (step);                                                                                             \
+    } while (0)
+
 /* `n` words, those of this thread; the last ones are loaded at once, too. Two addresses and a count, and nothing else,
  * live past a load. way: TUTTI_DEV_COPY_... */
 #define TUTTI_DEV_COPY(word)                                                                                           \
@@ -29,17 +47,20 @@ enum {
     {                                                                                                                  \
         tutti_dev_##word *out = (tutti_dev_##word *)(void *)to + rank;                                                 \
         const tutti_dev_##word *in = (const tutti_dev_##word *)(const void *)from + rank;                              \
-        size_t left = n > rank ? n - rank : 0; /* from this thread's next word on */                                   \
-        if (!TUTTI_DEV_FEW && left <= size) {                                                                          \
-            if (left > 0)                                                                                              \
+        if (!TUTTI_DEV_FEW && n <= size) {                                                                             \
+            if (rank < n)                                                                                              \
                 out[0] = in[0];                                                                                        \
             return;                                                                                                    \
         }                                                                                                              \
-        TUTTI_DEV_UNROLL_4                                                                                             \
-        for (; way == TUTTI_DEV_COPY_ALONE && left > 3; left -= 4)                                                     \
-            TUTTI_DEV_COPY_4(word, 1);                                                                                 \
+        size_t left = n > rank ? n - rank : 0; /* from this thread's next word on */                                   \
         TUTTI_DEV_UNROLL_1                                                                                             \
-        for (; way == TUTTI_DEV_COPY_FOUR && left > 3 * size; left -= left > 4 * size ? 4 * size : left)               \
+        for (; way == TUTTI_DEV_COPY_ALONE && left > 7; left -= 8)                                                     \
+            TUTTI_DEV_COPY_8(word, 1);                                                                                 \
+        TUTTI_DEV_UNROLL_1                                                                                             \
+        for (; way == TUTTI_DEV_COPY_EIGHT && left > 7 * size; left -= left > 8 * size ? 8 * size : left)              \
+            TUTTI_DEV_COPY_8(word, size);                                                                              \
+        TUTTI_DEV_UNROLL_1                                                                                             \
+        for (; way != TUTTI_DEV_COPY_TWO && left > 3 * size; left -= left > 4 * size ? 4 * size : left)                \
             TUTTI_DEV_COPY_4(word, size);                                                                              \
         if (way != TUTTI_DEV_COPY_TWO && left > 2 * size) {                                                            \
             const tutti_dev_##word a = in[0], b = in[size], c = in[2 * size];                                          \
@@ -65,6 +86,7 @@ TUTTI_DEV_COPY(u32)
 TUTTI_DEV_COPY(u64)
 TUTTI_DEV_COPY(u128)
 #undef TUTTI_DEV_COPY
+#undef TUTTI_DEV_COPY_8
 #undef TUTTI_DEV_COPY_4
 
 /* What is no whole word of 16 bytes, by one thread: words of 1, 2, 4 and 8 bytes, each once at most, all loaded before
@@ -106,6 +128,13 @@ TUTTI_DEV void tutti_dev_copy_rest(char *to, const char *from, unsigned bytes, i
         *(tutti_dev_u8 *)(void *)(to + at1) = a;
 }
 
+/* The thread that copies what is behind the last of `words` words: the one whose turn it is, or the last one. So it has
+ * the least number that can be (tutti_dev_has_part). */
+TUTTI_DEV size_t tutti_dev_copy_last(size_t words, size_t size)
+{
+    return words < size ? words : size - 1;
+}
+
 /* Both are aligned to 1 or 2 bytes alone: seldom, and out of the way. */
 TUTTI_DEV_APART void tutti_dev_copy_narrow(char *to, const char *from, size_t bytes, size_t rank, size_t size)
 {
@@ -117,34 +146,29 @@ TUTTI_DEV_APART void tutti_dev_copy_narrow(char *to, const char *from, size_t by
     if (rank == 0)
         tutti_dev_copy_rest(to, from, (unsigned)head, 1, TUTTI_DEV_FEW);
     tutti_dev_copy_u16(to + head, from + head, words, rank, size, TUTTI_DEV_FEW);
-    if (rank == size - 1)
+    if (rank == tutti_dev_copy_last(words, size))
         tutti_dev_copy_rest(to + head + 2 * words, from + head + 2 * words, (unsigned)(bytes - head - 2 * words), 0,
                             TUTTI_DEV_FEW);
 }
 
-/* Whole words of 16 bytes alone are copied at once. Otherwise, what lies up to the first whole word, and from the last
- * one on, is copied by one thread each. They come first, so that what they need takes no registers in the loops. */
+/* What is not whole words of 16 bytes alone: what lies up to the first whole word, and from the last one on, is copied
+ * by one thread each. They come first, so that what they need takes no registers in the loops. */
 TUTTI_DEV void tutti_dev_copy_wide(char *to, const char *from, size_t bytes, size_t rank, size_t size, int way)
 {
     const unsigned differ = (unsigned)((uintptr_t)to ^ (uintptr_t)from);
-    unsigned shift = 4;
-    size_t words = bytes >> 4;
-    if (TUTTI_DEV_FEW || (((unsigned)(uintptr_t)to | (unsigned)(uintptr_t)from | (unsigned)bytes) & 15) != 0) {
-        shift = (differ & 15) == 0 ? 4 : (differ & 7) == 0 ? 3 : 2;
-        const size_t head = (0 - (unsigned)(uintptr_t)to) & ((1u << shift) - 1);
-        if ((differ & 3) != 0 || head > bytes) { /* or less than a word, and none begins in it */
-            tutti_dev_copy_narrow(to, from, bytes, rank, size);
-            return;
-        }
-        words = (bytes - head) >> shift;
-        const size_t tail = head + (words << shift);
-        if (rank == size - 1 && tail != bytes)
-            tutti_dev_copy_rest(to + tail, from + tail, (unsigned)(bytes - tail), 0, way == TUTTI_DEV_COPY_TWO);
-        if (rank == 0 && head != 0)
-            tutti_dev_copy_rest(to, from, (unsigned)head, 1, way == TUTTI_DEV_COPY_TWO);
-        to += head;
-        from += head;
+    const unsigned shift = (differ & 15) == 0 ? 4 : (differ & 7) == 0 ? 3 : 2;
+    const size_t head = (0 - (unsigned)(uintptr_t)to) & ((1u << shift) - 1);
+    if ((differ & 3) != 0 || head > bytes) { /* or less than a word, and none begins in it */
+        tutti_dev_copy_narrow(to, from, bytes, rank, size);
+        return;
     }
+    const size_t words = (bytes - head) >> shift, tail = head + (words << shift);
+    if (rank == tutti_dev_copy_last(words, size) && tail != bytes)
+        tutti_dev_copy_rest(to + tail, from + tail, (unsigned)(bytes - tail), 0, way == TUTTI_DEV_COPY_TWO);
+    if (rank == 0 && head != 0)
+        tutti_dev_copy_rest(to, from, (unsigned)head, 1, way == TUTTI_DEV_COPY_TWO);
+    to += head;
+    from += head;
     if (shift == 4)
         tutti_dev_copy_u128(to, from, words, rank, size, way);
     else if (shift == 3)
@@ -171,20 +195,42 @@ TUTTI_DEV void tutti_dev_copy_one(void *to, const void *from, size_t bytes)
         tutti_dev_copy_wide((char *)to, (const char *)from, bytes, 0, 1, 0);
 }
 
-/* 8 or 4 aligned bytes, which are sent most, go at once, by the leader. No wait: neither before nor after. */
-TUTTI_DEV void tutti_dev_copy_by(int group, void *dest, const void *source, size_t bytes, int way)
+/* 8 or 4 aligned bytes, which are sent most, go at once, by the leader. 0: there are others. */
+TUTTI_DEV int tutti_dev_copy_element(void *dest, const void *source, size_t bytes, size_t rank)
 {
     const unsigned mixed = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source;
-    const size_t rank = tutti_dev_rank(group);
     if (bytes == 8 && (mixed & 7) == 0) {
         if (rank == 0)
             *(tutti_dev_u64 *)dest = *(const tutti_dev_u64 *)source;
-    } else if (bytes == 4 && (mixed & 3) == 0) {
+        return 1;
+    }
+    if (bytes == 4 && (mixed & 3) == 0) {
         if (rank == 0)
             *(tutti_dev_u32 *)dest = *(const tutti_dev_u32 *)source;
-    } else {
-        tutti_dev_copy_wide((char *)dest, (const char *)source, bytes, rank, tutti_dev_size(group), way);
+        return 1;
     }
+    return 0;
+}
+
+/* That thread's part of what is no element. Whole words of 16 bytes have the shortest way. Relocatable code has one
+ * loop for all copies of words of 16 bytes. */
+TUTTI_DEV void tutti_dev_copy_part(void *dest, const void *source, size_t bytes, size_t rank, size_t size, int way)
+{
+    const unsigned mixed = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source | (unsigned)bytes;
+    if (!TUTTI_DEV_FEW && (mixed & 15) == 0)
+        tutti_dev_copy_u128((char *)dest, (const char *)source, bytes >> 4, rank, size, way);
+    else
+        tutti_dev_copy_wide((char *)dest, (const char *)source, bytes, rank, size, way);
+}
+
+/* No wait: neither before nor after. Of a block all warps look at what comes first: long copies. */
+TUTTI_DEV void tutti_dev_copy_by(int group, void *dest, const void *source, size_t bytes, int way)
+{
+    const size_t rank = tutti_dev_rank(group), size = tutti_dev_size(group);
+    const unsigned mixed = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source | (unsigned)bytes;
+    const int is_long = !TUTTI_DEV_FEW && group != TUTTI_BY_THREAD && group != TUTTI_BY_WARP && (mixed & 15) == 0;
+    if (is_long || !tutti_dev_copy_element(dest, source, bytes, rank))
+        tutti_dev_copy_part(dest, source, bytes, rank, size, way);
 }
 
 /* The way of a group. Relocatable code has no registers for an unrolled loop. */

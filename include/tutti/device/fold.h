@@ -157,19 +157,61 @@ enum { TUTTI_DEV_BESIDE = 4 }; /* contributions that are looked at at once */
         tutti_dev_fold_take_##ID(fold, meeting, own, first, op);                                                       \
         return 1;                                                                                                      \
     }                                                                                                                  \
+    /* Units of one word from number n on, `size` apart, TUTTI_DEV_BESIDE of them, of two members: all are loaded      \
+     * before the first is combined. 0: one of them has not arrived, and nothing is stored. */                         \
+    TUTTI_DEV int tutti_dev_fold_some_##ID(const struct tutti_dev_fold *fold, int me, unsigned n, unsigned size,       \
+                                           int op)                                                                     \
+    {                                                                                                                  \
+        const tutti_dev_u64 *const from =                                                                              \
+            (const tutti_dev_u64 *)(const void *)(fold->source + (unsigned)me * fold->step) + n;                       \
+        tutti_dev_u64 *const to = (tutti_dev_u64 *)(void *)fold->dest + n;                                             \
+        const char *const slot = tutti_dev_packet_from(&fold->exchange, 1 - me, n);                                    \
+        struct tutti_dev_packet packet[TUTTI_DEV_BESIDE];                                                              \
+        tutti_dev_unit_##ID own[TUTTI_DEV_BESIDE], given, low, high;                                                   \
+        int there = 1;                                                                                                 \
+        TUTTI_DEV_UNROLL                                                                                               \
+        for (unsigned b = 0; b < TUTTI_DEV_BESIDE; b++) {                                                              \
+            packet[b] = tutti_dev_packet_load(slot + b * size * 16);                                                   \
+            own[b].word[0] = from[b * size];                                                                           \
+        }                                                                                                              \
+        TUTTI_DEV_UNROLL                                                                                               \
+        for (unsigned b = 0; b < TUTTI_DEV_BESIDE; b++)                                                                \
+            there &= tutti_dev_packet_there(&packet[b], fold->exchange.flag);                                          \
+        TUTTI_DEV_UNROLL                                                                                               \
+        for (unsigned b = 0; b < TUTTI_DEV_BESIDE && there; b++) {                                                     \
+            given.word[0] = tutti_dev_packet_data(&packet[b]);                                                         \
+            low = me == 0 ? own[b] : given;                                                                            \
+            high = me == 0 ? given : own[b];                                                                           \
+            TUTTI_DEV_UNROLL                                                                                           \
+            for (unsigned i = 0; i < TUTTI_DEV_EACH_##ID && fold->used > 1; i++)                                       \
+                low.e[i] = tutti_dev_store_##ID(                                                                       \
+                    tutti_dev_combine_##ID(op, tutti_dev_load_##ID(low.e[i]), tutti_dev_load_##ID(high.e[i])), 1);     \
+            to[b * size] = low.word[0];                                                                                \
+        }                                                                                                              \
+        return there;                                                                                                  \
+    }                                                                                                                  \
     TUTTI_DEV void tutti_dev_fold_##ID(struct tutti_dev_fold *fold, struct tutti_dev_meeting *meeting, int op)         \
     {                                                                                                                  \
-        const unsigned packets = tutti_dev_packets(fold->bytes);                                                       \
+        const unsigned packets = tutti_dev_packets(fold->bytes), size = (unsigned)tutti_dev_size(meeting->group);      \
         const unsigned begin = TUTTI_DEV_WORDS_##ID * (unsigned)tutti_dev_rank(meeting->group);                        \
-        const unsigned step = TUTTI_DEV_WORDS_##ID * (unsigned)tutti_dev_size(meeting->group);                         \
+        const unsigned step = TUTTI_DEV_WORDS_##ID * size;                                                             \
+        const unsigned mixed = (unsigned)(uintptr_t)fold->source | (unsigned)(uintptr_t)fold->dest | fold->step;       \
+        const int some = TUTTI_DEV_WORDS_##ID == 1 && meeting->team.size == 2 && fold->used > 0 && mixed % 8 == 0;     \
         fold->exchange = tutti_dev_exchange(meeting);                                                                  \
+        if (TUTTI_DEV_WORDS_##ID == 1) /* a thread sends the units that it combines */                                 \
+            tutti_dev_packets_send(&fold->exchange, meeting->group, fold->source, fold->step, fold->bytes, 0, NULL);   \
         TUTTI_DEV_UNROLL_1                                                                                             \
-        for (unsigned first = begin; first < packets; first += step)                                                   \
+        for (unsigned first = begin; TUTTI_DEV_WORDS_##ID > 1 && first < packets; first += step)                       \
             tutti_dev_fold_send_##ID(fold, tutti_dev_fold_read_##ID(fold, meeting->team.me, first), first);            \
         TUTTI_DEV_UNROLL_1                                                                                             \
-        for (unsigned first = begin; first < packets; first += step)                                                   \
-            tutti_dev_fold_take_##ID(fold, meeting, tutti_dev_fold_read_##ID(fold, meeting->team.me, first), first,    \
-                                     op);                                                                              \
+        for (unsigned first = begin; first < packets; first += step) {                                                 \
+            if (some && first + (TUTTI_DEV_BESIDE - 1) * size < fold->bytes / TUTTI_DEV_PACKET &&                      \
+                tutti_dev_fold_some_##ID(fold, meeting->team.me, first, size, op))                                     \
+                first += (TUTTI_DEV_BESIDE - 1) * size;                                                                \
+            else                                                                                                       \
+                tutti_dev_fold_take_##ID(fold, meeting, tutti_dev_fold_read_##ID(fold, meeting->team.me, first),       \
+                                         first, op);                                                                   \
+        }                                                                                                              \
     }
 TUTTI_DEV_TYPES(TUTTI_DEV_FOLD)
 #undef TUTTI_DEV_FOLD

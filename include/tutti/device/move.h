@@ -41,8 +41,9 @@ TUTTI_DEV void tutti_dev_broadcast_small(struct tutti_dev_meeting *meeting, void
     const struct tutti_dev_exchange exchange = tutti_dev_exchange(meeting);
     const int is_root = meeting->team.me == root;
     if (is_root) {
-        tutti_dev_packets_send(&exchange, meeting->group, source, 0, (unsigned)bytes, 0);
-        tutti_dev_packets_keep(meeting->group, dest, source, (unsigned)bytes);
+        tutti_dev_packets_send(&exchange, meeting->group, source, 0, (unsigned)bytes, 0, dest == source ? NULL : dest);
+        if (meeting->team.size == 1)
+            tutti_dev_packets_keep(meeting->group, dest, source, (unsigned)bytes);
     } else {
         tutti_dev_packets_send_word(&exchange, meeting->group, 0, 0);
         tutti_dev_packets_recv(&exchange, meeting, dest, 0, (unsigned)bytes, root, 1, 0);
@@ -97,7 +98,7 @@ TUTTI_DEV int tutti_dev_collect(int group, tshmem_team_t team, void *dest, const
     int small = 1; /* alike on all PEs */
     tutti_dev_packets_send_word(&exchange, group, bytes, 0);
     if (bytes > 0 && tutti_dev_is_small(&meeting, bytes + TUTTI_DEV_PACKET))
-        tutti_dev_packets_send(&exchange, group, source, 0, (unsigned)bytes, 1);
+        tutti_dev_packets_send(&exchange, group, source, 0, (unsigned)bytes, 1, NULL);
     TUTTI_DEV_UNROLL_1
     for (int i = 0; i < members; i++) {
         tutti_dev_u64 told = bytes;
@@ -170,8 +171,12 @@ TUTTI_DEV int tutti_dev_exchange_small(struct tutti_dev_meeting *meeting, void *
     const struct tutti_dev_exchange exchange = tutti_dev_exchange(meeting);
     const int me = meeting->team.me, group = meeting->group, first = tutti_dev_behind(&meeting->team, 1);
     const unsigned others = (unsigned)meeting->team.size - 1, all = (unsigned)bytes;
-    tutti_dev_packets_send(&exchange, group, source, (unsigned)step, all, 0);
-    tutti_dev_packets_keep(group, (char *)dest + (size_t)me * bytes, (const char *)source + (size_t)me * step, all);
+    char *const own = (char *)dest + (size_t)me * bytes;
+    const char *const mine = (const char *)source + (size_t)me * step;
+    const int keeps = step == 0 && others > 0; /* what goes to the others is the own part, too */
+    tutti_dev_packets_send(&exchange, group, source, (unsigned)step, all, 0, keeps && own != mine ? own : NULL);
+    if (!keeps)
+        tutti_dev_packets_keep(group, own, mine, all);
     tutti_dev_packets_recv(&exchange, meeting, dest, all, all, first, others, 0);
     return tutti_dev_end(meeting);
 }

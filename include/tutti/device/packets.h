@@ -8,7 +8,7 @@
 enum {
     TUTTI_DEV_PACKET = 8,   /* bytes of data */
     TUTTI_DEV_AHEAD = 4,    /* packets of a thread that are under way */
-    TUTTI_DEV_ALONE = 6,    /* the same of a call by one thread, beside which no other's are: what 64 registers hold */
+    TUTTI_DEV_ALONE = 8,    /* the same of a call by one thread, beside which no other's are: what 64 registers hold */
     TUTTI_DEV_SMALL = 4096, /* most bytes that a member sends another one as packets. Members may call in several forms:
                                the size of a group has no say */
     TUTTI_DEV_SURE = TSHMEM_PACKETS_BYTES / TSHMEM_NEAR_MAX / 2 /* bytes that have room in every team */
@@ -171,20 +171,24 @@ TUTTI_DEV void tutti_dev_packets_send_word(const struct tutti_dev_exchange *exch
                              packet.a, packet.b);
 }
 
-/* Packets n, n + size ..., TUTTI_DEV_AHEAD of them, which whole words fill: all words are loaded before the first
- * packet is stored. 0: the words are not aligned, and nothing is stored. */
-TUTTI_DEV int tutti_dev_packets_put(char *there, const char *from, unsigned n, unsigned size, uint32_t flag)
+/* Packets n, n + size ..., `ahead` of them, which whole words fill: all words are loaded before the first packet is
+ * stored. keep: NULL, or where the words are stored, too. 0: they are not aligned, and nothing is stored. */
+TUTTI_DEV int tutti_dev_packets_put(char *there, const char *from, char *keep, unsigned n, unsigned size, uint32_t flag,
+                                    unsigned ahead)
 {
     const tutti_dev_u64 *const word = (const tutti_dev_u64 *)(const void *)from + n;
-    tutti_dev_u64 data[TUTTI_DEV_AHEAD];
-    if ((unsigned)(uintptr_t)from % 8 != 0)
+    tutti_dev_u64 data[TUTTI_DEV_ALONE];
+    if (((unsigned)(uintptr_t)from | (unsigned)(uintptr_t)keep) % 8 != 0)
         return 0;
     TUTTI_DEV_UNROLL
-    for (unsigned b = 0; b < TUTTI_DEV_AHEAD; b++)
+    for (unsigned b = 0; b < ahead; b++)
         data[b] = word[b * size];
     TUTTI_DEV_UNROLL
-    for (unsigned b = 0; b < TUTTI_DEV_AHEAD; b++)
+    for (unsigned b = 0; b < ahead; b++)
         tutti_dev_packet_store(there + (n + b * size) * 16, tutti_dev_packet_of(data[b], flag));
+    TUTTI_DEV_UNROLL
+    for (unsigned b = 0; b < ahead && keep; b++)
+        ((tutti_dev_u64 *)(void *)keep)[n + b * size] = data[b];
     return 1;
 }
 
@@ -210,22 +214,27 @@ TUTTI_DEV int tutti_dev_packets_take(char *to, const char *slot, unsigned n, uns
 }
 
 /* `bytes` bytes from source + member * step on to each other member, behind `skip` packets; at least one packet. A
- * thread sends each size'th number to all of them. */
+ * thread sends each size'th number to all of them. keep: NULL, or where what goes to all is stored on this PE, too:
+ * each word once it has been sent to the last one. */
 TUTTI_DEV void tutti_dev_packets_send(const struct tutti_dev_exchange *exchange, int group, const void *source,
-                                      unsigned step, unsigned bytes, unsigned skip)
+                                      unsigned step, unsigned bytes, unsigned skip, void *keep)
 {
     const unsigned each = bytes > 0 ? tutti_dev_packets(bytes) : 1, size = (unsigned)tutti_dev_size(group);
+    const unsigned ahead = group == TUTTI_BY_THREAD ? TUTTI_DEV_ALONE : TUTTI_DEV_AHEAD;
     TUTTI_DEV_UNROLL_1
     for (unsigned i = 1; i < (unsigned)exchange->team.size; i++) {
         const int to = tutti_dev_behind(&exchange->team, i);
         const char *const from = (const char *)source + (unsigned)to * step;
         char *const there = tutti_dev_packet_to(exchange, to, skip);
+        char *const kept = i + 1 == (unsigned)exchange->team.size ? (char *)keep : NULL;
         TUTTI_DEV_UNROLL_1
         for (unsigned n = (unsigned)tutti_dev_rank(group); n < each; n += TUTTI_DEV_AHEAD * size) {
             tutti_dev_u64 data[TUTTI_DEV_AHEAD];
-            if (n + (TUTTI_DEV_AHEAD - 1) * size < bytes / TUTTI_DEV_PACKET &&
-                tutti_dev_packets_put(there, from, n, size, exchange->flag))
+            if (n + (ahead - 1) * size < bytes / TUTTI_DEV_PACKET &&
+                tutti_dev_packets_put(there, from, kept, n, size, exchange->flag, ahead)) {
+                n += (ahead - TUTTI_DEV_AHEAD) * size;
                 continue;
+            }
             TUTTI_DEV_UNROLL
             for (unsigned b = 0; b < TUTTI_DEV_AHEAD && n + b * size < each; b++)
                 data[b] =
@@ -234,6 +243,9 @@ TUTTI_DEV void tutti_dev_packets_send(const struct tutti_dev_exchange *exchange,
             for (unsigned b = 0; b < TUTTI_DEV_AHEAD && n + b * size < each; b++) {
                 const struct tutti_dev_packet packet = tutti_dev_packet_of(data[b], exchange->flag);
                 tutti_dev_store_pair(there + (n + b * size) * 16, packet.a, packet.b);
+                if (kept)
+                    tutti_dev_scatter(kept + (n + b * size) * TUTTI_DEV_PACKET, data[b],
+                                      tutti_dev_valid(bytes, n + b * size));
             }
         }
     }

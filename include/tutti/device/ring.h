@@ -24,13 +24,18 @@ TUTTI_DEV int tutti_dev_group_size(int group)
                          : TSHMEM_GROUP_1024;
 }
 
+/* With a ring: 1 if a transfer of so many bytes goes by it. Few programs have one. */
+TUTTI_DEV_APART int tutti_dev_is_cut(int group, int cut, size_t bytes)
+{
+    return bytes > tutti_dev_state()->ring.cutover[cut][tutti_dev_group_size(group)] - 1;
+}
+
 /* 1 if a transfer of so many bytes, which loads and stores may do (near), goes by the ring all the same. */
 TUTTI_DEV int tutti_dev_by_ring(int group, int cut, int near, size_t bytes)
 {
-    const struct tshmem_ring_state *const ring = &tutti_dev_state()->ring;
     if (!near)
         return 1;
-    return ring->slots != 0 && bytes > ring->cutover[cut][tutti_dev_group_size(group)] - 1;
+    return tutti_dev_state()->ring.slots != 0 && tutti_dev_is_cut(group, cut, bytes);
 }
 
 /* tutti_dev_find() for elements (`which` 0), and for atomics and signals: NULL if the ring has them. */

@@ -28,19 +28,15 @@ TUTTI_DEV void tutti_dev_order(int group)
     tutti_dev_join(group);
 }
 
-/* How the bytes of a group's copy are dealt out to its threads: in words of so many or more. Less than 16 bytes may go
- * in words of one or two (tutti_dev_copy_narrow). */
-TUTTI_DEV unsigned tutti_dev_part(const void *dest, const void *source, size_t bytes)
+/* 1 if that thread of a group has some of a copy's bytes; an answer of 1 too many costs time alone. Bytes are dealt out
+ * in words of 16 bytes where both sides are aligned so, of 4 or more where they are aligned to 4, else of single bytes;
+ * less than 16 bytes may go in smaller words (tutti_dev_copy_narrow), which the first 32 threads have. The first thread
+ * makes requests, of no bytes too. */
+TUTTI_DEV int tutti_dev_has_part(size_t rank, const void *dest, const void *source, size_t bytes)
 {
     const unsigned mixed = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source;
-    return mixed % 16 == 0 ? 8 : mixed % 4 == 0 && bytes >= 16 ? 4 : 1;
-}
-
-/* 1 if that thread of a group has some of a copy's bytes; an answer of 1 too many costs time alone. The last thread
- * copies the end. The first one makes requests, of no bytes too. */
-TUTTI_DEV int tutti_dev_has_part(size_t rank, size_t size, const void *dest, const void *source, size_t bytes)
-{
-    return rank * tutti_dev_part(dest, source, bytes) < bytes || rank == size - 1 || rank == 0;
+    const unsigned part = mixed % 16 == 0 ? 16 : mixed % 4 == 0 ? 4 : 1;
+    return rank < 32 || (unsigned)rank * part < bytes;
 }
 
 /* The same of this thread, by symmetric addresses: heaps differ by whole words of 16 bytes. Of a large block most warps
@@ -49,7 +45,7 @@ TUTTI_DEV int tutti_dev_has_part(size_t rank, size_t size, const void *dest, con
 TUTTI_DEV int tutti_dev_takes_part(int group, const void *dest, const void *source, size_t bytes)
 {
     return TUTTI_DEV_FEW || group == TUTTI_BY_THREAD || group == TUTTI_BY_WARP ||
-           tutti_dev_has_part(tutti_dev_rank(group), tutti_dev_size(group), dest, source, bytes);
+           tutti_dev_has_part(tutti_dev_rank(group), dest, source, bytes);
 }
 
 /* Off the way: what a PE puts or gets of its own memory outside the heap is a copy by the threads that take part, of
@@ -60,24 +56,19 @@ TUTTI_DEV int tutti_dev_takes_part(int group, const void *dest, const void *sour
     ((tutti_dev_##word *)dest)[i] = ((const tutti_dev_##word *)source)[i]
 TUTTI_DEV void tutti_dev_own_part(size_t rank, size_t size, void *dest, const void *source, size_t bytes)
 {
-    const unsigned mixed = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source | (bytes < 8 ? (unsigned)bytes : 0);
-    const unsigned width = mixed % 8 == 0 ? 8 : 4; /* an element of 4 or 8 bytes is stored at once */
-    if (bytes < 8) {                               /* by the first thread */
-        if (rank != 0)
-            return;
-        size = 1;
-    }
-    if (mixed % 4 != 0) {
-        TUTTI_DEV_OWN_COPY(u8);
-        return;
-    }
-    if (width == 8)
+    const unsigned mixed = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source;
+    const unsigned width = mixed % 16 == 0 ? 16 : mixed % 8 == 0 ? 8 : mixed % 4 == 0 ? 4 : 1;
+    const size_t end = bytes / width * width; /* an element of 4 or 8 bytes is stored at once */
+    if (width == 16)
+        TUTTI_DEV_OWN_COPY(u128);
+    else if (width == 8)
         TUTTI_DEV_OWN_COPY(u64);
-    else
+    else if (width == 4)
         TUTTI_DEV_OWN_COPY(u32);
-    TUTTI_DEV_UNROLL_1
-    for (size_t i = bytes / width * width; i < bytes && rank == size - 1; i++)
-        ((tutti_dev_u8 *)dest)[i] = ((const tutti_dev_u8 *)source)[i];
+    else
+        TUTTI_DEV_OWN_COPY(u8);
+    if (rank == 0)
+        tutti_dev_copy_rest((char *)dest + end, (const char *)source + end, (unsigned)(bytes - end), 0, 1);
 }
 #undef TUTTI_DEV_OWN_COPY
 TUTTI_DEV_APART void tutti_dev_own_copy(int group, void *dest, const void *source, size_t bytes)
@@ -85,24 +76,30 @@ TUTTI_DEV_APART void tutti_dev_own_copy(int group, void *dest, const void *sourc
     tutti_dev_own_part(tutti_dev_rank(group), tutti_dev_size(group), dest, source, bytes);
 }
 
-/* A put's or get's copy. few: by few registers in relocatable code, where a put of a block waits for memory of this GPU
- * alone. */
-TUTTI_DEV void tutti_dev_move(int group, void *dest, const void *source, size_t bytes, int few)
+/* A put's copy waits for memory of this GPU alone, in relocatable code by few registers; a get's for the link: with
+ * more loads under way. */
+TUTTI_DEV int tutti_dev_move_way(int group, int put)
 {
-    if (!TUTTI_DEV_FEW || group == TUTTI_BY_THREAD ||
-        tutti_dev_has_part(tutti_dev_rank(group), tutti_dev_size(group), dest, source, bytes))
-        tutti_dev_copy_by(group, dest, source, bytes,
-                          TUTTI_DEV_FEW && few && group == TUTTI_BY_BLOCK ? TUTTI_DEV_COPY_TWO
-                                                                          : tutti_dev_copy_way(group));
+    const int way = tutti_dev_copy_way(group);
+    if (TUTTI_DEV_FEW)
+        return put && group == TUTTI_BY_BLOCK ? TUTTI_DEV_COPY_TWO : way;
+    return !put && way == TUTTI_DEV_COPY_FOUR ? TUTTI_DEV_COPY_EIGHT : way;
+}
+
+TUTTI_DEV void tutti_dev_move(int group, void *dest, const void *source, size_t bytes, int put)
+{
+    if (!TUTTI_DEV_FEW || group == TUTTI_BY_THREAD || tutti_dev_has_part(tutti_dev_rank(group), dest, source, bytes))
+        tutti_dev_copy_by(group, dest, source, bytes, tutti_dev_move_way(group, put));
 }
 
 TUTTI_DEV void tutti_dev_put(int group, void *dest, const void *source, size_t bytes, int pe, int blocking)
 {
     tutti_dev_join(group);
     if (tutti_dev_takes_part(group, dest, source, bytes)) {
-        char *const to = tutti_dev_find(dest, pe);
-        if (!tutti_dev_by_ring(group, TSHMEM_CUT_PUT, to != NULL, bytes))
-            tutti_dev_move(group, to, source, bytes, 1);
+        char *to;
+        const int near = tutti_dev_reaches(dest, pe, &to);
+        if (!tutti_dev_by_ring(group, TSHMEM_CUT_PUT, near, bytes))
+            tutti_dev_move(group, tutti_dev_global(to), source, bytes, 1);
         else if (tutti_dev_is_own(dest, pe))
             tutti_dev_own_copy(group, dest, source, bytes);
         else if (tutti_dev_rank(group) == 0)
@@ -119,7 +116,7 @@ TUTTI_DEV void tutti_dev_get(int group, void *dest, const void *source, size_t b
         char *from;
         const int near = tutti_dev_reaches(source, pe, &from);
         if (!tutti_dev_by_ring(group, TSHMEM_CUT_GET, near, bytes))
-            tutti_dev_move(group, dest, from, bytes, 0);
+            tutti_dev_move(group, dest, tutti_dev_global(from), bytes, 0);
         else if (tutti_dev_is_own(source, pe))
             tutti_dev_own_copy(group, dest, source, bytes);
         else if (tutti_dev_rank(group) == 0)
@@ -297,9 +294,10 @@ TUTTI_DEV void tutti_dev_put_signal(int group, void *dest, const void *source, s
     int asked = 0;
     tutti_dev_join(group);
     if (tutti_dev_takes_part(group, dest, source, bytes)) {
-        char *const to = tutti_dev_find(dest, pe);
-        if (!tutti_dev_by_ring(group, TSHMEM_CUT_PUT, to != NULL, bytes)) {
-            tutti_dev_move(group, to, source, bytes, 1);
+        char *to;
+        const int near = tutti_dev_reaches(dest, pe, &to);
+        if (!tutti_dev_by_ring(group, TSHMEM_CUT_PUT, near, bytes)) {
+            tutti_dev_move(group, tutti_dev_global(to), source, bytes, 1);
         } else if (tutti_dev_is_own(dest, pe) || tutti_dev_is_own(signal, pe)) {
             tutti_dev_own_copy(group, dest, source, bytes);
         } else if (tutti_dev_rank(group) == 0) {

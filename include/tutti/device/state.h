@@ -101,11 +101,17 @@ TUTTI_DEV int tutti_dev_is_own(const void *address, int pe)
            (uint64_t)((uintptr_t)address - (uintptr_t)state->heap) >= state->heap_bytes;
 }
 
+/* The number of that PE's heap; TSHMEM_NEAR_MAX or more: there is no such PE, or loads and stores do not reach it. */
+TUTTI_DEV uint32_t tutti_dev_peer_number(const struct tshmem_state *state, int pe)
+{
+    const uint32_t ahead = (uint32_t)pe - state->near_first;
+    return tutti_dev_rotate(ahead * state->near_scale + ahead, state->near_shift);
+}
+
 /* The heap of that PE; NULL if there is no such PE, or loads and stores do not reach it. */
 TUTTI_DEV char *tutti_dev_peer(const struct tshmem_state *state, int pe)
 {
-    const uint32_t ahead = (uint32_t)pe - state->near_first;
-    const uint32_t number = tutti_dev_rotate(ahead * state->near_scale + ahead, state->near_shift);
+    const uint32_t number = tutti_dev_peer_number(state, pe);
     return number < TSHMEM_NEAR_MAX ? state->peer[number] : NULL;
 }
 
@@ -120,15 +126,20 @@ TUTTI_DEV char *tutti_dev_find(const void *address, int pe)
     return heap && offset < state->heap_bytes ? tutti_dev_global(heap + offset) : NULL;
 }
 
-/* 1 if loads and stores reach the symmetric `address` at that PE, which is then *at; else *at is of no use. The
- * address is not chosen between two: fewer instructions than a look at what tutti_dev_find() returns. */
+/* 1 if loads and stores reach the symmetric `address` at that PE, which is then *at; else *at is of no use. Neither the
+ * heap nor the address is chosen between two: fewer instructions than a look at what tutti_dev_find() returns. */
 TUTTI_DEV int tutti_dev_reaches(const void *address, int pe, char **at)
 {
     const struct tshmem_state *const state = tutti_dev_state();
-    char *const heap = TUTTI_DEV_KNOWN(state) ? tutti_dev_peer(state, pe) : NULL;
-    const uint64_t offset = TUTTI_DEV_KNOWN(state) ? (uint64_t)((uintptr_t)address - (uintptr_t)state->heap) : 0;
+    if (!TUTTI_DEV_KNOWN(state)) {
+        *at = NULL;
+        return 0;
+    }
+    const uint32_t number = tutti_dev_peer_number(state, pe);
+    char *const heap = state->peer[number % TSHMEM_NEAR_MAX];
+    const uint64_t offset = (uint64_t)((uintptr_t)address - (uintptr_t)state->heap);
     *at = tutti_dev_global((char *)((uintptr_t)heap + offset));
-    return heap && offset < state->heap_bytes;
+    return number < TSHMEM_NEAR_MAX && heap && offset < state->heap_bytes;
 }
 
 /* The heap of a member of a team. One that loads and stores do not reach is a failure: all waits leave, and this PE's

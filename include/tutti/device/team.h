@@ -200,9 +200,10 @@ TUTTI_DEV struct tutti_dev_meeting tutti_dev_resume(int operation, int group, ts
     return meeting;
 }
 
-/* Every collective begins here, by a wait for the group's threads. A team has one at a time: the leader takes the busy
- * word, whose answer is looked at in the end. The sequence is not asked for yet. */
-TUTTI_DEV int tutti_dev_open(struct tutti_dev_meeting *meeting, int operation, int group, tshmem_team_t team)
+/* Every collective begins here, and by a wait for the group's threads. A team has one at a time: the leader takes the
+ * busy word, whose answer is looked at in the end. The answer is the cause itself: a calculation with it would wait for
+ * it here. The sequence is not asked for yet. */
+TUTTI_DEV int tutti_dev_take(struct tutti_dev_meeting *meeting, int operation, int group, tshmem_team_t team)
 {
     meeting->id = team;
     meeting->group = group;
@@ -215,10 +216,16 @@ TUTTI_DEV int tutti_dev_open(struct tutti_dev_meeting *meeting, int operation, i
         return TUTTI_DEV_ERR_ARGUMENT;
     }
     if (tutti_dev_rank(group) == 0)
-        meeting->cause =
-            tutti_dev_swap32(&tutti_dev_own_area(meeting)->busy[TSHMEM_BY_DEVICE], 1) * TSHMEM_WHY_UNDER_WAY;
-    tutti_dev_join(group);
+        meeting->cause = tutti_dev_swap32(&tutti_dev_own_area(meeting)->busy[TSHMEM_BY_DEVICE], TSHMEM_WHY_UNDER_WAY);
     return TUTTI_DEV_OK;
+}
+
+TUTTI_DEV int tutti_dev_open(struct tutti_dev_meeting *meeting, int operation, int group, tshmem_team_t team)
+{
+    const int status = tutti_dev_take(meeting, operation, group, team);
+    if (status == TUTTI_DEV_OK)
+        tutti_dev_join(group);
+    return status;
 }
 
 /* Asks for the sequence. Short ways do so before they ask for what they send: both are on their way at once. Long ones
@@ -299,15 +306,52 @@ TUTTI_DEV int tutti_dev_meet_last(struct tutti_dev_meeting *meeting)
 
 TUTTI_DEV_APART int tutti_dev_far_barrier(int group, tshmem_team_t team);
 
+/* A barrier of two members is a meeting of their leaders: the other threads of the group read no word of it, so one
+ * wait for the leader ends it. */
+TUTTI_DEV int tutti_dev_barrier_pair(struct tutti_dev_meeting *meeting)
+{
+    struct tshmem_area *const own = tutti_dev_own_area(meeting);
+    const int leads = tutti_dev_rank(meeting->group) == 0;
+    int renews = 0;
+    if (leads) /* as its busy word, before it waits for the others */
+        tutti_dev_ask(meeting);
+    tutti_dev_join(meeting->group);
+    if (leads) {
+        tutti_dev_arrive(meeting);
+        meeting->failed |= meeting->cause != 0;
+        renews = (uint32_t)meeting->sequence >= 0u - TUTTI_DEV_RENEW;
+        if (!renews) {
+            tutti_dev_store_relaxed64(&own->sequence[TSHMEM_BY_DEVICE], meeting->sequence);
+            tutti_dev_store_relaxed32(&own->busy[TSHMEM_BY_DEVICE], 0);
+        }
+    }
+    if (!tutti_dev_near_sync(meeting->group, meeting->failed | renews))
+        return TUTTI_DEV_OK;
+    if (tutti_dev_near_sync(meeting->group, renews)) {
+        if (!leads) {
+            tutti_dev_ask(meeting);
+            meeting->sequence++;
+        }
+        return tutti_dev_renew(meeting->operation, meeting->group, meeting->id, meeting->sequence, meeting->cause,
+                               meeting->failed);
+    }
+    tutti_dev_collective_fails(meeting->operation, meeting->cause, meeting->id);
+    return TUTTI_DEV_ERR_BROKEN;
+}
+
 /* The barrier of a grid: its blocks wait for each other past the meeting. */
 TUTTI_DEV int tutti_dev_barrier(int group, tshmem_team_t team)
 {
     struct tutti_dev_meeting meeting;
     if (tutti_dev_is_far(team))
         return tutti_dev_far_barrier(group, team);
-    const int status = tutti_dev_enter(&meeting, TSHMEM_KERNEL_BARRIER, group, team);
+    const int status = tutti_dev_take(&meeting, TSHMEM_KERNEL_BARRIER, group, team);
     if (status != TUTTI_DEV_OK)
         return status;
+    if (group != TUTTI_BY_GRID && meeting.team.size == 2)
+        return tutti_dev_barrier_pair(&meeting);
+    tutti_dev_join(group);
+    tutti_dev_ask(&meeting);
     if (group == TUTTI_BY_GRID)
         tutti_dev_meet_first(&meeting);
     else
