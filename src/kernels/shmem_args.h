@@ -38,9 +38,10 @@ enum tutti_shmem_what {
     TUTTI_SHMEM_DO_PUT_BLOCKS, /* n blocks of `block` elements of `size` bytes, dst and sst apart: of BLOCKS to dest
                                   at `pe` */
     TUTTI_SHMEM_DO_GET_BLOCKS, /* the same: of source at `pe` to BLOCKS */
-    TUTTI_SHMEM_DO_ASK,        /* puts `asked` into the ring; part 1: waits until it is done */
-    TUTTI_SHMEM_DO_QUIET,      /* waits for all that is in the ring; part 1: once `asked` is done */
-    TUTTI_SHMEM_DO_FENCE       /* the same, with a name of its own in error messages */
+    TUTTI_SHMEM_DO_ASK,   /* copies the runs `before`, puts `asked` into the ring; part 1: waits until it is done, and
+                             copies the runs `after` */
+    TUTTI_SHMEM_DO_QUIET, /* waits for all that is in the ring; part 1: once `asked` is done */
+    TUTTI_SHMEM_DO_FENCE  /* the same, with a name of its own in error messages */
 };
 
 /* What of this GPU's memory a call is given besides symmetric objects. */
@@ -58,6 +59,18 @@ struct tutti_shmem_asked {
     uint64_t dest, source, bytes, value, compare, extra;
     int32_t operation, what, pe;
     uint32_t size;
+};
+
+/* Bytes that the kernel copies beside what it asks for, between any memory that it reaches. */
+enum { TUTTI_SHMEM_RUNS = 8 };
+struct tutti_shmem_run {
+    void *to;
+    const void *from;
+    uint64_t bytes;
+};
+struct tutti_shmem_runs {
+    uint32_t before, after; /* the first ones, the last ones */
+    struct tutti_shmem_run run[TUTTI_SHMEM_RUNS];
 };
 
 struct tutti_shmem_args {
@@ -80,7 +93,8 @@ struct tutti_shmem_args {
         uint64_t bytes;
     } own[TUTTI_SHMEM_OWNS];
     struct tutti_shmem_asked asked;
-    uint32_t *error; /* host memory; not NULL. Set where it fails: what << 8 | -status */
+    struct tutti_shmem_runs runs; /* of ASK */
+    uint32_t *error;              /* host memory; not NULL. Set where it fails: what << 8 | -status */
 };
 
 #endif

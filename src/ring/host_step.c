@@ -13,7 +13,11 @@
 
 /* A request is taken out of its slot when it is read: while the step of one stream waits for other ranks, other streams
  * of the GPU make any number of steps. SLOTS: as many kernels as a GPU runs at a time. */
-enum { STEP_OPERATION = 1, STEP_THREADS = 32, STEP_SLOTS = 128 };
+enum { STEP_OPERATION = 1, STEP_THREADS = 32, STEP_THREADS_WAITING = 128, STEP_SLOTS = 128 };
+
+/* Bytes that a step's kernel copies before or after it: as many as the threads of a waiting kernel have under way at a
+ * time. Of more than this a kernel of many blocks is as fast. */
+enum { STEP_COPIES_MOST = STEP_THREADS_WAITING * 8 * 16 };
 
 /* What kernels and the host both read. */
 struct host_step_words {
@@ -196,9 +200,34 @@ static uint64_t step_limit(void)
     return (uint64_t)tutti_settings()->timeout_seconds * 2 * UINT64_C(1000000000);
 }
 
+int tutti_host_copies_add(struct tutti_host_copies *copies, enum tutti_host_when when, void *to, const void *from,
+                          size_t bytes)
+{
+    struct tutti_shmem_runs *const runs = &copies->runs;
+    size_t *const sum = when == TUTTI_HOST_BEFORE ? &copies->before : &copies->after;
+    if (bytes == 0)
+        return 1;
+    if (bytes > STEP_COPIES_MOST - *sum || runs->before + runs->after == TUTTI_SHMEM_RUNS)
+        return 0;
+    *sum += bytes;
+    const uint32_t at = when == TUTTI_HOST_BEFORE ? runs->before++ : TUTTI_SHMEM_RUNS - ++runs->after;
+    runs->run[at] = (struct tutti_shmem_run){to, from, bytes};
+    return 1;
+}
+
+/* One thread asks; copies are made by as many as have 16 bytes each, of a kernel that waits by few: it leaves room on
+ * its multiprocessor for kernels of other streams. */
+static unsigned step_threads(const struct tutti_host_copies *copies, int waits)
+{
+    const size_t bytes = !copies ? 0 : copies->before > copies->after ? copies->before : copies->after;
+    const size_t threads = (bytes / 16 + STEP_THREADS - 1) / STEP_THREADS * STEP_THREADS;
+    const size_t most = waits ? STEP_THREADS_WAITING : TUTTI_SHMEM_THREADS;
+    return (unsigned)(threads > most ? most : threads > STEP_THREADS ? threads : STEP_THREADS);
+}
+
 /* waits: 1: the stream waits for the end of the step. */
 static int step_launch(struct tutti_host_steps *steps, struct tutti_stream *stream, struct tutti_host_step *step,
-                       int waits)
+                       int waits, const struct tutti_host_copies *copies)
 {
     const struct tutti_ring_kernel_view view = tutti_ring_server_view(&steps->server);
     const struct tutti_shmem_args args = {.state = {.bytes = sizeof args.state,
@@ -216,8 +245,9 @@ static int step_launch(struct tutti_host_steps *steps, struct tutti_stream *stre
                                           .part = (uint32_t)waits,
                                           .blocks = 1,
                                           .asked = {.operation = STEP_OPERATION, .value = (uint64_t)(uintptr_t)step},
+                                          .runs = copies ? copies->runs : (struct tutti_shmem_runs){0},
                                           .error = &steps->words->error};
-    return steps->device->launch.shmem(stream, &args, STEP_THREADS);
+    return steps->device->launch.shmem(stream, &args, step_threads(copies, waits));
 }
 
 static int steps_are_lost(struct tutti_host_steps *steps)
@@ -226,7 +256,8 @@ static int steps_are_lost(struct tutti_host_steps *steps)
            __atomic_load_n(&steps->words->error, __ATOMIC_RELAXED);
 }
 
-int tutti_host_step_enqueue(struct tutti_host_steps *steps, struct tutti_stream *stream, struct tutti_host_step *step)
+int tutti_host_step_enqueue(struct tutti_host_steps *steps, struct tutti_stream *stream, struct tutti_host_step *step,
+                            const struct tutti_host_copies *copies)
 {
     if (steps_are_lost(steps))
         return TUTTI_ERR_BROKEN;
@@ -237,7 +268,7 @@ int tutti_host_step_enqueue(struct tutti_host_steps *steps, struct tutti_stream 
         step_count(steps, 1);
         atomic_fetch_add(&step->known, 1);
     }
-    const int status = step_launch(steps, stream, step, 1);
+    const int status = step_launch(steps, stream, step, 1, copies);
     if (status != TUTTI_OK && !captured) {
         atomic_fetch_sub(&step->known, 1);
         step_count(steps, -1);
@@ -245,9 +276,10 @@ int tutti_host_step_enqueue(struct tutti_host_steps *steps, struct tutti_stream 
     return status;
 }
 
-int tutti_host_step_post(struct tutti_host_steps *steps, struct tutti_stream *stream, struct tutti_host_step *step)
+int tutti_host_step_post(struct tutti_host_steps *steps, struct tutti_stream *stream, struct tutti_host_step *step,
+                         const struct tutti_host_copies *copies)
 {
-    return steps_are_lost(steps) ? TUTTI_ERR_BROKEN : step_launch(steps, stream, step, 0);
+    return steps_are_lost(steps) ? TUTTI_ERR_BROKEN : step_launch(steps, stream, step, 0, copies);
 }
 
 void tutti_host_step_end(struct tutti_host_step *step)

@@ -7,6 +7,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "kernels/shmem_args.h"
+
 struct tutti_device;
 struct tutti_stream;
 
@@ -33,11 +35,23 @@ int tutti_host_steps_open(const struct tutti_device *device, int gpu, int crowde
                           struct tutti_host_steps **out);
 /* Local. idle 0: kernels of steps may still be in a stream; they end, and their memory is lost. Takes NULL. */
 void tutti_host_steps_close(struct tutti_host_steps *steps, int idle);
-/* Local. Puts the step into the stream and returns. A status. */
-int tutti_host_step_enqueue(struct tutti_host_steps *steps, struct tutti_stream *stream, struct tutti_host_step *step);
+/* Copies that the kernel of a step makes, of few bytes: a kernel less in the stream, before the step and behind it,
+ * which takes 1 to 2 us each. */
+struct tutti_host_copies {
+    struct tutti_shmem_runs runs;
+    size_t before, after; /* bytes */
+};
+enum tutti_host_when { TUTTI_HOST_BEFORE, TUTTI_HOST_AFTER }; /* the host begins; it has ended the step */
+/* Local. 1: that copy belongs to the step. 0: it is too long, or there are too many. copies: zero at first. */
+int tutti_host_copies_add(struct tutti_host_copies *copies, enum tutti_host_when when, void *to, const void *from,
+                          size_t bytes);
+/* Local. Puts the step into the stream and returns. copies: NULL: none. A status. */
+int tutti_host_step_enqueue(struct tutti_host_steps *steps, struct tutti_stream *stream, struct tutti_host_step *step,
+                            const struct tutti_host_copies *copies);
 /* The same, but the stream continues at once: begin() is called when the stream has reached the step, and the step is
- * never ended. Steps of a stream begin in their order. */
-int tutti_host_step_post(struct tutti_host_steps *steps, struct tutti_stream *stream, struct tutti_host_step *step);
+ * never ended. Steps of a stream begin in their order. No copies after it. */
+int tutti_host_step_post(struct tutti_host_steps *steps, struct tutti_stream *stream, struct tutti_host_step *step,
+                         const struct tutti_host_copies *copies);
 /* Local, any thread: what the step asked for is done, and everything that it has written is visible to the stream. */
 void tutti_host_step_end(struct tutti_host_step *step);
 

@@ -1,7 +1,8 @@
 /* Steps of the host in the order of streams. In each stream the same step is launched again and again, as launches of a
  * graph do, between a store of its number and a copy of what the host has made of it: a stream that did not wait, a
- * step that was begun before the stream reached it, or one that was lost shows in the copies. The steps of all streams
- * end in any order. Then streams that still wait when the last user leaves. */
+ * step that was begun before the stream reached it, or one that was lost shows in the copies. In half of the streams
+ * the step's kernel makes the copies. The steps of all streams end in any order. Then streams that still wait when the
+ * last user leaves. */
 #include "ring/host_step.h"
 
 #include <pthread.h>
@@ -25,6 +26,7 @@ static struct lane {
     struct tutti_host_steps *steps;
     struct tutti_stream *stream;
     unsigned char *in, *out, *log; /* what the stream stores, what the host makes of it, and its copies */
+    unsigned char *stored;         /* of a step that copies: what goes into `in` */
     int begun, over;               /* of the server's thread */
     atomic_int open;               /* 1: the stream waits */
 } lane[STREAMS];
@@ -87,7 +89,8 @@ static void open_lanes(void)
         l->in = pinned(1);
         l->out = pinned(1);
         l->log = pinned(LAUNCHES);
-        *l->in = *l->out = 0;
+        l->stored = pinned(1);
+        *l->in = *l->out = *l->stored = 0;
     }
 }
 
@@ -101,17 +104,56 @@ static void close_lanes(int idle)
         device->memory.free_pinned(lane[i].in);
         device->memory.free_pinned(lane[i].out);
         device->memory.free_pinned(lane[i].log);
+        device->memory.free_pinned(lane[i].stored);
     }
 }
 
 static void launch(struct lane *l, int n)
 {
-    int status = device->stream.fill(l->stream, l->in, n & 0xff, 1);
+    const int copies = (l - lane) % 2;
+    struct tutti_host_copies made = {0};
+    int status = device->stream.fill(l->stream, copies ? l->stored : l->in, n & 0xff, 1);
+    if (copies)
+        CHECK(tutti_host_copies_add(&made, TUTTI_HOST_BEFORE, l->in, l->stored, 1) &&
+                  tutti_host_copies_add(&made, TUTTI_HOST_AFTER, l->log + n, l->out, 1),
+              "a byte each");
     if (status == TUTTI_OK)
-        status = tutti_host_step_enqueue(l->steps, l->stream, &l->step);
-    if (status == TUTTI_OK)
+        status = tutti_host_step_enqueue(l->steps, l->stream, &l->step, &made);
+    if (status == TUTTI_OK && !copies)
         status = device->stream.copy(l->stream, l->log + n, l->out, 1);
     CHECK(status == TUTTI_OK, "launch %d", n);
+}
+
+/* Copies of a step: as many as have room, all of them made, in both directions; none that is too long. */
+static void many_copies(void)
+{
+    enum { RUNS = TUTTI_SHMEM_RUNS, EACH = 40, LONG = 1 << 20 };
+    struct tutti_host_step step = {.begin = tutti_host_step_end};
+    for (int before = 0; before <= RUNS; before++) {
+        struct tutti_host_copies copies = {0};
+        unsigned char *const from = pinned(LONG), *const to = pinned(RUNS * EACH);
+        open_lanes();
+        for (int i = 0; i < RUNS * EACH; i++) {
+            from[i] = (unsigned char)(i * 7 + before);
+            to[i] = 0;
+        }
+        CHECK(!tutti_host_copies_add(&copies, TUTTI_HOST_BEFORE, from, to, LONG), "a long run");
+        CHECK(tutti_host_copies_add(&copies, TUTTI_HOST_AFTER, NULL, NULL, 0), "nothing");
+        for (int i = 0; i < RUNS; i++) /* of 40 bytes and fewer, at all places */
+            CHECK(tutti_host_copies_add(&copies, i < before ? TUTTI_HOST_BEFORE : TUTTI_HOST_AFTER, to + i * EACH,
+                                        from + i * EACH, EACH - (size_t)i),
+                  "copy %d", i);
+        CHECK(!tutti_host_copies_add(&copies, TUTTI_HOST_BEFORE, to, from, 1), "one more");
+        CHECK(tutti_host_step_enqueue(lane[0].steps, lane[0].stream, &step, &copies) == TUTTI_OK, "a step");
+        CHECK(device->stream.sync(lane[0].stream) == TUTTI_OK, "a stream");
+        for (int i = 0; i < RUNS * EACH; i++) {
+            const int there = i % EACH < EACH - i / EACH;
+            CHECK(to[i] == (there ? from[i] : 0), "%d runs before: byte %d", before, i);
+        }
+        close_lanes(1);
+        device->memory.free_pinned(from);
+        device->memory.free_pinned(to);
+    }
 }
 
 static void in_order(void)
@@ -233,7 +275,7 @@ static void blocked(void)
           "the program's own call: Tutti does not wait for the step first");
     pthread_join(thread, NULL);
     CHECK(atomic_load(&passed), "others continue");
-    CHECK(tutti_host_step_enqueue(lane[2].steps, lane[2].stream, &lane[2].step) == TUTTI_ERR_BROKEN,
+    CHECK(tutti_host_step_enqueue(lane[2].steps, lane[2].stream, &lane[2].step, NULL) == TUTTI_ERR_BROKEN,
           "there are no further steps");
     nanosleep(&pause, NULL);
     close_lanes(0);
@@ -251,6 +293,7 @@ int main(int argc, char **argv)
         blocked();
     } else {
         in_order();
+        many_copies();
         one_waits();
         left();
     }

@@ -92,13 +92,12 @@ void tutti_proxy_message_ended(struct proxy_call *call, int status)
 
 /* ---- on the program's thread ---- */
 
-/* Between the buffer and host memory, in the stream. */
+/* Between the buffer and host memory, in the stream: by the step's kernel if it is a short run, otherwise by itself.
+ * out: to the buffer, behind the step. */
 static int message_copy(const struct proxy_message *m, int out)
 {
     const struct proxy *const proxy = m->call->of;
     char *const memory = m->memory ? m->memory->memory : NULL;
-    if (m->bytes == 0 || (m->on_host && !m->send))
-        return TUTTI_OK;
     if (m->on_host)
         return tutti_door.device->stream.copy(proxy->stream, memory, m->run, m->bytes);
     if (m->run)
@@ -107,6 +106,25 @@ static int message_copy(const struct proxy_message *m, int out)
     const struct tutti_pack_job job =
         tutti_elements_job(out ? TUTTI_UNPACK : TUTTI_PACK, &m->elements, 0, m->bytes, memory);
     return tutti_pack_enqueue(proxy->stream, proxy->gpu, &job, 1);
+}
+
+/* The copy and a step, as they follow each other. */
+static int message_step(struct proxy_call *call, int out)
+{
+    const struct proxy *const proxy = call->of;
+    const struct proxy_message *const m = call->message;
+    char *const memory = m->memory ? m->memory->memory : NULL;
+    struct tutti_host_copies copies = {0};
+    const enum tutti_host_when when = out ? TUTTI_HOST_AFTER : TUTTI_HOST_BEFORE;
+    const int is_copied =
+        m->bytes == 0 || (m->on_host && !m->send) ||
+        (!m->on_host && m->run &&
+         tutti_host_copies_add(&copies, when, out ? m->run : memory, out ? memory : m->run, m->bytes));
+    int status = is_copied || out ? TUTTI_OK : message_copy(m, 0);
+    if (status == TUTTI_OK)
+        status = out ? tutti_host_step_enqueue(proxy->steps, proxy->stream, &call->step, &copies)
+                     : tutti_host_step_post(proxy->steps, proxy->stream, &call->message->post, &copies);
+    return status != TUTTI_OK || is_copied || !out ? status : message_copy(m, 1);
 }
 
 void tutti_proxy_message_free(struct proxy_call *call)
@@ -145,16 +163,6 @@ static int message_new(struct proxy_call *call, const struct tutti_stream_messag
     return m->bytes == 0 || m->memory ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
-/* The stream waits for the message, and copies it to its buffer. */
-static int message_await(struct proxy_call *call)
-{
-    const struct proxy *const proxy = call->of;
-    int status = tutti_host_step_enqueue(proxy->steps, proxy->stream, &call->step);
-    if (status == TUTTI_OK)
-        status = message_copy(call->message, 1);
-    return status;
-}
-
 int tutti_proxy_message(const struct tutti_comm *comm, const struct tutti_stream_message *args, void **started)
 {
     struct proxy *const proxy = proxy_of(comm);
@@ -165,17 +173,15 @@ int tutti_proxy_message(const struct tutti_comm *comm, const struct tutti_stream
     if (status == TUTTI_OK)
         status = message_new(call, args);
     if (status == TUTTI_OK && args->send && call->captured) { /* the memory has a message of the launch before */
-        status = tutti_host_step_enqueue(proxy->steps, proxy->stream, &call->step);
+        status = tutti_host_step_enqueue(proxy->steps, proxy->stream, &call->step, NULL);
         is_put = 1;
     }
     if (status == TUTTI_OK) { /* a receive keeps what a shorter message leaves */
-        status = message_copy(call->message, 0);
+        status = message_step(call, 0);
         is_put = 1;
     }
-    if (status == TUTTI_OK)
-        status = tutti_host_step_post(proxy->steps, proxy->stream, &call->message->post);
     if (status == TUTTI_OK && !started && !args->send)
-        status = message_await(call);
+        status = message_step(call, 1);
     if (started)
         *started = args->send ? NULL : call; /* a send needs no wait, and may be freed before */
     return tutti_proxy_call_finish(call, status, is_put);
@@ -188,6 +194,6 @@ int tutti_proxy_message_wait(const struct tutti_comm *comm, void *started, MPI_S
     if (!call)
         return TUTTI_OK;
     call->message->status = status;
-    const int put = message_await(call);
+    const int put = message_step(call, 1);
     return put == TUTTI_OK && !call->captured ? tutti_door.device->event.record(call->event, proxy->stream) : put;
 }

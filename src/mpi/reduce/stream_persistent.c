@@ -15,9 +15,10 @@
 #include "team/deferred_free.h"
 
 enum {
-    PERSISTENT_PARTS = 4,           /* pieces are as long as those of collectives in stream order */
-    PERSISTENT_PIECES = 64,         /* of a message, at most, */
-    PERSISTENT_PIECE_MOST = 1 << 30 /* until they would be longer than this */
+    PERSISTENT_PARTS = 4,              /* pieces are as long as those of collectives in stream order */
+    PERSISTENT_PIECES = 64,            /* of a message, at most, */
+    PERSISTENT_PIECE_MOST = 1 << 30,   /* until they would be longer than this */
+    PERSISTENT_KERNEL_MOST = 256 << 10 /* bytes of a run that a kernel copies, in less time than the driver does */
 };
 
 static size_t persistent_piece(size_t bytes)
@@ -155,7 +156,7 @@ static int persistent_copy(const struct persistent_call *call, int send, int is_
             continue;
         const size_t first = at * m->each, left = m->bytes - first, bytes = left < m->each ? left : m->each;
         char *const memory = (char *)m->memory->memory + first;
-        if (!m->run || bytes <= TUTTI_PACK_RUN_MOST)
+        if (!m->run || bytes <= PERSISTENT_KERNEL_MOST)
             jobs[packed++] = tutti_elements_job(send ? TUTTI_PACK : TUTTI_UNPACK, &m->elements, first, bytes, memory);
         else
             status = tutti_door.device->stream.copy(call->stream, send ? memory : m->run + first,
@@ -165,6 +166,24 @@ static int persistent_copy(const struct persistent_call *call, int send, int is_
         status = tutti_pack_enqueue(call->stream, call->messages[0]->gpu, jobs, packed);
     free(jobs);
     return status;
+}
+
+/* 1: the step that starts the short messages of this direction, or waits for them, makes their copies. */
+static int persistent_copied_by_step(const struct persistent_call *call, int send, struct tutti_host_copies *copies)
+{
+    const enum tutti_host_when when = send ? TUTTI_HOST_BEFORE : TUTTI_HOST_AFTER;
+    *copies = (struct tutti_host_copies){0};
+    for (size_t i = 0; i < call->n; i++) {
+        struct tutti_persistent_message *const m = call->messages[i];
+        if (m->send != send || !persistent_is_copied(m) || persistent_is_long(m))
+            continue;
+        void *const memory = m->memory->memory;
+        if (!m->run || !tutti_host_copies_add(copies, when, send ? memory : m->run, send ? m->run : memory, m->bytes)) {
+            *copies = (struct tutti_host_copies){0};
+            return 0;
+        }
+    }
+    return 1;
 }
 
 /* ---- steps of the host ---- */
@@ -191,9 +210,10 @@ static int part_of(struct tutti_persistent_message *m, enum persistent_what what
     return 0;
 }
 
-/* Puts one step into the stream for these parts, if there are any. *parts: how many. */
+/* Puts one step into the stream for these parts, if there are any. *parts: how many. copies: as
+ * tutti_host_step_enqueue() has them. */
 static int persistent_step(const struct persistent_call *call, enum persistent_what what, int send, size_t at,
-                           size_t *parts)
+                           const struct tutti_host_copies *copies, size_t *parts)
 {
     struct persistent_batch *const batch = malloc(sizeof *batch + call->n * sizeof *batch->part);
     const int posts = what == PERSISTENT_STARTED || (what == PERSISTENT_PIECE && send);
@@ -217,8 +237,8 @@ static int persistent_step(const struct persistent_call *call, enum persistent_w
         first->kept = batch;
     }
     /* Once it is in the stream, the server frees it. */
-    const int status = posts ? tutti_host_step_post(first->steps, call->stream, &batch->step)
-                             : tutti_host_step_enqueue(first->steps, call->stream, &batch->step);
+    const int status = posts ? tutti_host_step_post(first->steps, call->stream, &batch->step, copies)
+                             : tutti_host_step_enqueue(first->steps, call->stream, &batch->step, copies);
     if (status != TUTTI_OK && !call->captured)
         free(batch);
     return status;
@@ -248,20 +268,22 @@ static int stream_persistent_start(size_t n, struct tutti_persistent_message *co
                                    struct tutti_stream *stream)
 {
     const struct persistent_call call = {n, messages, stream, tutti_door.device->stream.capturing(stream)};
+    struct tutti_host_copies copies;
     size_t parts = 1;
     int status = persistent_is_captured(&call);
     for (size_t i = 0; i < n && status == TUTTI_OK; i++)
         status = persistent_fault(messages[i]);
     if (status != TUTTI_OK)
         return status;
-    status = persistent_copy(&call, 1, 0, 0);
+    if (!persistent_copied_by_step(&call, 1, &copies))
+        status = persistent_copy(&call, 1, 0, 0);
     if (status == TUTTI_OK)
-        status = persistent_step(&call, PERSISTENT_STARTED, 0, 0, &parts);
+        status = persistent_step(&call, PERSISTENT_STARTED, 0, 0, &copies, &parts);
     parts = 1;
     for (size_t at = 0; status == TUTTI_OK && parts > 0; at++) {
         status = persistent_copy(&call, 1, 1, at);
         if (status == TUTTI_OK)
-            status = persistent_step(&call, PERSISTENT_PIECE, 1, at, &parts);
+            status = persistent_step(&call, PERSISTENT_PIECE, 1, at, NULL, &parts);
     }
     return persistent_put(&call, status);
 }
@@ -269,20 +291,22 @@ static int stream_persistent_start(size_t n, struct tutti_persistent_message *co
 static int persistent_wait(size_t n, struct tutti_persistent_message *const messages[], struct tutti_stream *stream)
 {
     const struct persistent_call call = {n, messages, stream, tutti_door.device->stream.capturing(stream)};
+    struct tutti_host_copies copies;
     size_t parts = 1;
     int status = persistent_is_captured(&call);
+    const int by_step = persistent_copied_by_step(&call, 0, &copies);
     if (status == TUTTI_OK)
-        status = persistent_step(&call, PERSISTENT_WAITED, 0, 0, &parts);
-    if (status == TUTTI_OK)
+        status = persistent_step(&call, PERSISTENT_WAITED, 0, 0, &copies, &parts);
+    if (status == TUTTI_OK && !by_step)
         status = persistent_copy(&call, 0, 0, 0);
     parts = 1;
     for (size_t at = 0; status == TUTTI_OK && parts > 0; at++) {
-        status = persistent_step(&call, PERSISTENT_PIECE, 0, at, &parts);
+        status = persistent_step(&call, PERSISTENT_PIECE, 0, at, NULL, &parts);
         if (status == TUTTI_OK)
             status = persistent_copy(&call, 0, 1, at);
     }
     if (status == TUTTI_OK)
-        status = persistent_step(&call, PERSISTENT_WAITED_LAST, 0, 0, &parts);
+        status = persistent_step(&call, PERSISTENT_WAITED_LAST, 0, 0, NULL, &parts);
     return persistent_put(&call, status);
 }
 

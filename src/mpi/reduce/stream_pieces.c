@@ -157,13 +157,13 @@ static void put_copy(struct putting *p, void *to, const void *from, size_t bytes
 static void put_post(struct putting *p, struct tutti_piece_round *round)
 {
     if (p->status == TUTTI_OK)
-        p->status = tutti_host_step_post(p->steps, p->stream, &round->post);
+        p->status = tutti_host_step_post(p->steps, p->stream, &round->post, NULL);
 }
 
 static void put_wait(struct putting *p, struct tutti_piece_round *round)
 {
     if (p->status == TUTTI_OK)
-        p->status = tutti_host_step_enqueue(p->steps, p->stream, &round->wait);
+        p->status = tutti_host_step_enqueue(p->steps, p->stream, &round->wait, NULL);
 }
 
 /* Piece k to host memory. */

@@ -29,7 +29,7 @@ static void proxy_settle(struct proxy *proxy)
 {
     const struct tutti_device *const device = tutti_door.device;
     proxy->last = (struct tutti_host_step){.begin = last_begin};
-    if (tutti_host_step_enqueue(proxy->steps, proxy->stream, &proxy->last) == TUTTI_OK &&
+    if (tutti_host_step_enqueue(proxy->steps, proxy->stream, &proxy->last, NULL) == TUTTI_OK &&
         device->stream.sync(proxy->stream) == TUTTI_OK)
         tutti_progress_wait(&(const struct tutti_wait){
             .done = no_message_is_open, .with = proxy, .what = "in MPI_Comm_free, for messages in stream order"});

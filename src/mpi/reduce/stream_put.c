@@ -100,18 +100,21 @@ static int call_put_whole(struct proxy_call *call, int *is_put)
     const struct tutti_stream_room room = tutti_stream_piece_room(r);
     const size_t all = room.in + room.room + room.out, in = r->call.count * r->size;
     const size_t out = r->result[r->me].count * r->size;
+    struct tutti_host_copies copies = {0};
     call->memory = all > 0 ? tutti_bounce_take(&tutti_bounce_pinned, -1, all) : NULL;
     int status = all > 0 && !call->memory ? TUTTI_ERR_MEMORY : TUTTI_OK;
     if (status == TUTTI_OK)
         status = tutti_stream_piece_open(&call->piece, r, call->memory ? call->memory->memory : NULL);
-    if (status == TUTTI_OK && in > 0) {
+    if (status == TUTTI_OK && !tutti_host_copies_add(&copies, TUTTI_HOST_BEFORE, call->piece.in, r->call.in, in)) {
         *is_put = 1;
         status = tutti_pack_run_enqueue(proxy->stream, proxy->gpu, call->piece.in, r->call.in, in);
     }
+    const int is_out = status == TUTTI_OK && /* 1: the step copies it */
+                       tutti_host_copies_add(&copies, TUTTI_HOST_AFTER, r->call.out, call->piece.out, out);
     if (status == TUTTI_OK)
-        status = tutti_host_step_enqueue(proxy->steps, proxy->stream, &call->step);
+        status = tutti_host_step_enqueue(proxy->steps, proxy->stream, &call->step, &copies);
     *is_put |= status == TUTTI_OK;
-    if (status == TUTTI_OK && out > 0)
+    if (status == TUTTI_OK && !is_out)
         status = tutti_pack_run_enqueue(proxy->stream, proxy->gpu, r->call.out, call->piece.out, out);
     return status;
 }
@@ -167,7 +170,7 @@ int tutti_proxy_move(const struct tutti_comm *comm, const struct tutti_collectiv
         status = tutti_collective_put(&call->later->args, proxy->stream, proxy->gpu, &call->exchange);
     }
     if (status == TUTTI_OK)
-        status = tutti_host_step_enqueue(proxy->steps, proxy->stream, &call->step);
+        status = tutti_host_step_enqueue(proxy->steps, proxy->stream, &call->step, NULL);
     if (status == TUTTI_OK)
         status = tutti_collective_out(call->exchange);
     tutti_inside = depth;
