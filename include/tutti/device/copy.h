@@ -223,7 +223,7 @@ TUTTI_DEV void tutti_dev_copy_part(void *dest, const void *source, size_t bytes,
         tutti_dev_copy_wide((char *)dest, (const char *)source, bytes, rank, size, way);
 }
 
-/* No wait: neither before nor after. Of a block all warps look at what comes first: long copies. */
+/* No wait: neither before nor after. A block looks for long copies first, as all of its warps look. */
 TUTTI_DEV void tutti_dev_copy_by(int group, void *dest, const void *source, size_t bytes, int way)
 {
     const size_t rank = tutti_dev_rank(group), size = tutti_dev_size(group);
