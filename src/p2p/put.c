@@ -28,8 +28,8 @@ static const struct {
     const char *name;
     uint64_t patience; /* ns in which the sender begins, or continues with messages before this one */
 } times[] = {[NEVER] = {"never", 0},
-             [EXCHANGE] = {"exchange", 100000},
-             [BUSY] = {"busy", 100000},
+             [EXCHANGE] = {"exchange", 300000},
+             [BUSY] = {"busy", 300000},
              [ALWAYS] = {"always", 10000000}};
 
 static int rndv_put_find(const char *name)
@@ -69,15 +69,13 @@ static int rndv_put_rule(uint64_t bytes)
     return last.when = when > NEVER ? when : NEVER;
 }
 
-/* 1 if such a message is to be stored by its sender now: EXCHANGE: this rank sends too; BUSY: or other messages have
- * arrived, which keep the link busy while the sender is asked. */
+/* 1 if such a message is to be stored by its sender now. EXCHANGE: this rank sends too, and other messages have
+ * arrived, which keep the link busy while the sender is asked; BUSY: one of the two. */
 static int rndv_put_is_wanted(const struct tutti_p2p_fetch *f, uint64_t bytes, int when)
 {
-    if (when == ALWAYS)
-        return 1;
-    return !tutti_gpu_is_shared(f->gpu) &&
-           (atomic_load_explicit(&f->worker->out, memory_order_relaxed) >= bytes / PART ||
-            (when == BUSY && f->waiting > bytes));
+    const int sends = atomic_load_explicit(&f->worker->out, memory_order_relaxed) >= bytes / PART;
+    const int several = f->waiting > bytes;
+    return when == ALWAYS || (!tutti_gpu_is_shared(f->gpu) && (when == BUSY ? sends || several : sends && several));
 }
 
 /* 1 if both sides are one run of bytes, this one in one allocation of a GPU. */
