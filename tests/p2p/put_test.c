@@ -11,6 +11,7 @@
 
 #include "core/clock.h"
 #include "core/status.h"
+#include "progress/engine.h"
 #include "rules/rules.h"
 #include "support/random.h"
 #include "team/kit.h"
@@ -146,12 +147,13 @@ static void send_one(struct side *s, uint64_t until)
     atomic_store(&told.received, 0);
     atomic_store(&told.sequence, atomic_load(&rndv->sequence));
     while (!out || !atomic_load(&told.received)) {
-        if (conduct == CANNOT_REACH && tutti_rndv_is(rndv, TUTTI_RNDV_CTS)) {
+        const int refuses = conduct == CANNOT_REACH && tutti_rndv_is(rndv, TUTTI_RNDV_CTS);
+        if (refuses)
             rndv->into.offset = UINT64_MAX / 2;
-            atomic_fetch_add(&refused, 1);
-        }
         if (conduct != IS_AWAY || atomic_load(&told.received))
             tutti_p2p_poll(&s->worker);
+        CHECK(!refuses || !tutti_rndv_is(rndv, TUTTI_RNDV_CTS), "a message that cannot be stored is not refused");
+        atomic_fetch_add(&refused, refuses);
         out = out || tutti_p2p_data_out(&s->worker, &send, &status);
         if (out) /* the program's next message */
             CHECK(tutti_device()->memory.copy_now(s->device + at, s->host + ROOM / 2, bytes) == TUTTI_OK, "copy");
@@ -161,6 +163,7 @@ static void send_one(struct side *s, uint64_t until)
             abort();
     }
     CHECK(status == TUTTI_OK && !copy_to && !send.put_held, "conduct %d: %s", conduct, tutti_status_text(status));
+    CHECK(atomic_load(&tutti_progress_owed) == 0, "waits end late");
     CHECK(atomic_load_explicit(&s->worker.out, memory_order_relaxed) == 0, "bytes of sends are left");
 }
 

@@ -1,7 +1,7 @@
 /* Random exchanges of messages that their senders may store into the receivers' buffers: ranks that are late, or that
- * compute while messages are open, persistent messages, synchronous ones, and buffers that are freed and allocated
- * again. Each byte is compared, and the gaps between messages.
- * puts [rounds [puts, at least]] */
+ * compute while messages are open, persistent messages, synchronous ones, ones with gaps on one side, and buffers that
+ * are freed and allocated again. Each byte is compared, and the gaps between messages. puts [rounds [puts, at least]]
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +10,16 @@
 #include "kit.h"
 
 enum { MESSAGES = 24, TAGS = 1000, MOST = 48 << 10, LATE_US = 300, KEPT = 5 /* rounds with the same buffers */ };
-enum { BUFFERS = 3, SLOT = MOST + 64, ROOM = MESSAGES / BUFFERS * SLOT, GAP = 0xa5 /* between messages */ };
+enum { BUFFERS = 3, SLOT = MOST + 128, ROOM = MESSAGES / BUFFERS * SLOT, GAP = 0xa5 /* between messages */ };
 
 static struct message {
-    int from, to, bytes, synchronous, persistent, late;
+    int from, to, bytes, synchronous, persistent, late, out_gaps, in_gaps;
     MPI_Request send, receive;
 } messages[MESSAGES];
 static struct kit_buffer out[BUFFERS], in[BUFFERS];
 static char *to[BUFFERS], *from[BUFFERS]; /* in this round */
 static unsigned char data[ROOM];
+static MPI_Datatype gapped;  /* eight bytes, and a gap of eight */
 static uint64_t common, own; /* streams: the same on all ranks; this rank's */
 
 static unsigned drawn(uint64_t *state, unsigned n)
@@ -37,8 +38,9 @@ static void expect(int round, int buffer, int sends)
     memset(data, GAP, sizeof data);
     for (int i = buffer; i < MESSAGES; i += BUFFERS) {
         unsigned char *const at = data + (size_t)(i / BUFFERS) * SLOT;
+        const int gaps = sends ? messages[i].out_gaps : messages[i].in_gaps;
         for (int b = 0; b < messages[i].bytes && (sends ? messages[i].from : messages[i].to) == kit_rank; b++)
-            at[b] = value(round, i, b);
+            at[gaps ? b / 8 * 16 + b % 8 : b] = value(round, i, b);
     }
 }
 
@@ -53,8 +55,12 @@ static void draw(void)
                               .synchronous = drawn(&common, 4) == 0,
                               .persistent = drawn(&common, 4) == 0,
                               .late = drawn(&common, 24) == 0,
+                              .out_gaps = drawn(&common, 8) == 0,
+                              .in_gaps = drawn(&common, 8) == 0,
                               .send = MPI_REQUEST_NULL,
                               .receive = MPI_REQUEST_NULL};
+        if (m->out_gaps || m->in_gaps)
+            m->bytes = 8 + m->bytes / 2 / 8 * 8;
         m->to = (m->from + 1 + (int)drawn(&common, (unsigned)(kit_size - 1))) % kit_size;
     }
 }
@@ -67,22 +73,25 @@ static void post(int round, int i)
         usleep(drawn(&own, LATE_US));
     if (m->to == kit_rank) {
         void *at = to[i % BUFFERS] + (size_t)(i / BUFFERS) * SLOT;
+        const int count = m->in_gaps ? m->bytes / 8 : m->bytes;
+        MPI_Datatype type = m->in_gaps ? gapped : MPI_BYTE;
         const int source = drawn(&own, 4) ? m->from : MPI_ANY_SOURCE;
         if (m->persistent) {
-            MPI_Recv_init(at, m->bytes, MPI_BYTE, source, tag, MPI_COMM_WORLD, &m->receive);
+            MPI_Recv_init(at, count, type, source, tag, MPI_COMM_WORLD, &m->receive);
             MPI_Start(&m->receive);
         } else {
-            MPI_Irecv(at, m->bytes, MPI_BYTE, source, tag, MPI_COMM_WORLD, &m->receive);
+            MPI_Irecv(at, count, type, source, tag, MPI_COMM_WORLD, &m->receive);
         }
     }
     if (m->from == kit_rank) {
+        const int count = m->out_gaps ? m->bytes / 8 : m->bytes;
+        MPI_Datatype type = m->out_gaps ? gapped : MPI_BYTE;
         void *at = from[i % BUFFERS] + (size_t)(i / BUFFERS) * SLOT;
         if (m->persistent) {
-            (m->synchronous ? MPI_Ssend_init : MPI_Send_init)(at, m->bytes, MPI_BYTE, m->to, tag, MPI_COMM_WORLD,
-                                                              &m->send);
+            (m->synchronous ? MPI_Ssend_init : MPI_Send_init)(at, count, type, m->to, tag, MPI_COMM_WORLD, &m->send);
             MPI_Start(&m->send);
         } else {
-            (m->synchronous ? MPI_Issend : MPI_Isend)(at, m->bytes, MPI_BYTE, m->to, tag, MPI_COMM_WORLD, &m->send);
+            (m->synchronous ? MPI_Issend : MPI_Isend)(at, count, type, m->to, tag, MPI_COMM_WORLD, &m->send);
         }
     }
 }
@@ -172,6 +181,11 @@ int main(int argc, char **argv)
     if (kit_plain || kit_size < 2)
         kit_skip("puts", "needs two ranks, and the library in front");
     const int rounds = argc > 1 ? atoi(argv[1]) : 60, least = argc > 2 ? atoi(argv[2]) : 1;
+    MPI_Datatype eight;
+    MPI_Type_contiguous(8, MPI_BYTE, &eight);
+    MPI_Type_create_resized(eight, 0, 16, &gapped);
+    MPI_Type_commit(&gapped);
+    MPI_Type_free(&eight);
     common = kit_seed;
     own = random_mix(kit_seed + (uint64_t)kit_rank + 1);
     for (int round = 0; round < rounds; round++) {
@@ -188,5 +202,6 @@ int main(int argc, char **argv)
         kit_close(&out[b]);
         kit_close(&in[b]);
     }
+    MPI_Type_free(&gapped);
     return kit_end("puts");
 }
