@@ -90,6 +90,6 @@ void tutti_fiber_leave_core(struct tutti_fiber_seen *seen)
 {
     const unsigned now = atomic_load_explicit(&rounds.n, memory_order_relaxed);
     if (seen->once && now == seen->rounds && tutti_settings()->wait == TUTTI_SET_WAIT_AUTO)
-        tutti_nap(LEAVE_US);
+        tutti_sleep_us(LEAVE_US);
     *seen = (struct tutti_fiber_seen){.rounds = now, .once = 1};
 }

@@ -2,8 +2,6 @@
 
 #include <sched.h>
 #include <stdatomic.h>
-#include <sys/prctl.h>
-#include <time.h>
 
 #include "core/affinity.h"
 #include "core/clock.h"
@@ -49,19 +47,6 @@ static void yield_unless_it_costs(void)
     kept_until = took > LONG_YIELD_NS ? before + (1 + KEPT_YIELDS) * took : 0;
 }
 
-/* Linux wakes a thread up to 50 us late, so that wake-ups fall together, unless the thread asks for less. */
-static void sleep_us(unsigned us)
-{
-    enum { SLACK_NS = 1000 };
-    const struct timespec time = {us / 1000000, (long)(us % 1000000) * 1000};
-    const int usual = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0), less = usual > SLACK_NS;
-    if (less)
-        prctl(PR_SET_TIMERSLACK, SLACK_NS, 0, 0, 0);
-    nanosleep(&time, NULL);
-    if (less)
-        prctl(PR_SET_TIMERSLACK, usual, 0, 0, 0);
-}
-
 void tutti_pause_by(uint64_t waited, int crowded, unsigned most_us)
 {
     const int how = tutti_settings()->wait, long_enough = waited > TUTTI_YIELD_AFTER_NS;
@@ -69,7 +54,7 @@ void tutti_pause_by(uint64_t waited, int crowded, unsigned most_us)
         tutti_fiber_yield();
     } else if (how == TUTTI_SET_WAIT_SLEEP && long_enough) {
         const uint64_t share_us = waited / 1000 / NAP_SHARE;
-        sleep_us(share_us < NAP_LEAST_US ? NAP_LEAST_US : share_us > most_us ? most_us : (unsigned)share_us);
+        tutti_sleep_us(share_us < NAP_LEAST_US ? NAP_LEAST_US : share_us > most_us ? most_us : (unsigned)share_us);
     } else if (how == TUTTI_SET_WAIT_SPIN || (how == TUTTI_SET_WAIT_AUTO && !crowded && !long_enough)) {
         tutti_pause();
     } else if (how == TUTTI_SET_WAIT_AUTO && !node_is_crowded()) {
@@ -82,7 +67,7 @@ void tutti_pause_by(uint64_t waited, int crowded, unsigned most_us)
 void tutti_nap(unsigned us)
 {
     if (!tutti_fiber_here()) {
-        sleep_us(us);
+        tutti_sleep_us(us);
         return;
     }
     const uint64_t until = tutti_now_ns() + us * UINT64_C(1000);
