@@ -146,22 +146,19 @@ static int rndv_put_drop(struct tutti_p2p_fetch *f)
 
 /* ---- sender ---- */
 
-/* The copy has been started, or the receiver is to fetch the message. */
+/* Starts the copy, or refuses: the rendezvous is offered again, and the receiver fetches the message, or this rank
+ * packs it. So a send needs its receiver no more than if it had not been asked. */
 static void rndv_put_start(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
-    if (!tutti_progress_waiting() || tutti_copy_queue_is_full(send->gpu))
-        return;
     struct tutti_rndv *rndv = send->rndv;
     const struct tutti_share into = rndv->into; /* once: what has been checked must not change */
     char *data;
     struct tutti_mapping *held = NULL;
-    const enum tutti_reaching there =
-        send->put.queue || !send->elements.whole
-            ? TUTTI_REACH_NOT
-            : tutti_endpoint_put(worker->endpoint, (int)rndv->to, &into, -1, send->gpu, send->bytes, &data, &held);
-    if (there == TUTTI_REACH_LATER && !tutti_endpoint_maps_slowly(worker->endpoint))
-        return;
-    if (there != TUTTI_REACHED) {
+    if (tutti_progress_waiting() && tutti_copy_queue_is_full(send->gpu))
+        return; /* of copies that this rank waits for */
+    if (!tutti_progress_waiting() || !send->elements.whole ||
+        tutti_endpoint_put(worker->endpoint, (int)rndv->to, &into, -1, send->gpu, send->bytes, &data, &held) !=
+            TUTTI_REACHED) {
         tutti_rndv_move(rndv, TUTTI_RNDV_CTS, TUTTI_RNDV_GET);
         return;
     }

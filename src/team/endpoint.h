@@ -257,8 +257,6 @@ int tutti_endpoint_put_pays(struct tutti_endpoint *endpoint, int peer, uint64_t 
 void tutti_endpoint_put_late(struct tutti_endpoint *endpoint, int peer, uint64_t asked_at, uint64_t now);
 void tutti_endpoint_put_saw(struct tutti_endpoint *endpoint, int peer, uint64_t now);
 uint64_t tutti_endpoint_put_seen(const struct tutti_endpoint *endpoint, int peer);
-/* 1 if mapping memory of a peer may take longer than a message. */
-int tutti_endpoint_maps_slowly(const struct tutti_endpoint *endpoint);
 /* Names the receiver's buffer in an offered rendezvous, before it is moved to CTS. */
 void tutti_endpoint_put_into(struct tutti_rndv *rndv, const struct tutti_share *share);
 

@@ -130,8 +130,3 @@ void tutti_endpoint_put_into(struct tutti_rndv *rndv, const struct tutti_share *
     if (memcmp(&rndv->into, share, sizeof *share) != 0) /* the owner has read the line of the message before */
         rndv->into = *share;
 }
-
-int tutti_endpoint_maps_slowly(const struct tutti_endpoint *endpoint)
-{
-    return tutti_endpoint_is_slow(endpoint);
-}
