@@ -53,7 +53,7 @@ endforeach()
 # Tags of ranks that have nothing to move.
 program(nothing_to_move EVERYWHERE)
 tutti_mpi_test(mpi-nothing-to-move PROGRAM mpi-nothing_to_move RANKS 4 RANKS_MPICH 4 ENV ${stats} TIMEOUT 60 EVERYWHERE)
-tutti_mpi_test(mpi-nothing-to-move-3 PROGRAM mpi-nothing_to_move RANKS 3 ENV ${stats} TIMEOUT 60 MPIS openmpi)
+tutti_mpi_test(mpi-nothing-to-move-3 PROGRAM mpi-nothing_to_move RANKS 3 ENV ${stats} TIMEOUT 180 MPIS openmpi)
 tutti_mpi_test(mpi-nothing-to-move-nodes PROGRAM mpi-nothing_to_move RANKS 4 ENV ${stats} TUTTI_NODE_RANKS=2 TIMEOUT 60
                MPIS openmpi openmpi5)
 tutti_mpi_test(mpi-nothing-to-move-staged PROGRAM mpi-nothing_to_move RANKS 4 ENV ${stats} "TUTTI_RULES=allreduce:*@staged"
@@ -129,7 +129,7 @@ tutti_mpi_test(mpi-persistent-moves-4 PROGRAM mpi-persistent_moves RANKS 4 ENV $
 tutti_mpi_test(mpi-persistent-moves-nodes PROGRAM mpi-persistent_moves RANKS 3 ENV ${stats} TUTTI_NODE_RANKS=2 TIMEOUT 45
                MPIS openmpi)
 program(persistent_wrong)
-tutti_mpi_test(mpi-persistent-wrong PROGRAM mpi-persistent_wrong RANKS 3 ENV ${stats} TIMEOUT 60 MPIS openmpi)
+tutti_mpi_test(mpi-persistent-wrong PROGRAM mpi-persistent_wrong RANKS 3 ENV ${stats} TIMEOUT 180 MPIS openmpi)
 # Partitioned collectives, with every MPI by Tutti: inside a node, between virtual nodes, by threads, by every algorithm.
 program(partitioned_collectives EVERYWHERE WITH collectives/pcoll.c collectives/pcoll_calls.c)
 set(pcoll PROGRAM mpi-partitioned_collectives)
