@@ -58,14 +58,14 @@ j = json.load(open(sys.argv[1]))
 assert j["benchmark"] == "shmem" and j["ranks"] == 3 and j["seed"] == 7 and j["validated"] and j["wrong"] is None
 assert [f for f in dict.fromkeys(r["figure"] for r in j["rows"])] == \
     ["latency", "bandwidth", "ring", "rma", "groups", "fcollect", "broadcast", "access", "reduce", "allreduce", "sum"]
-assert len(j["rows"]) == 3 + 2 + 2 + 2 * (5 + 1 + 4 + 2 + 2 + 2 + 4 + 6 + 6 + 1), len(j["rows"])
+assert len(j["rows"]) == 3 + 2 + 2 + 2 * (6 + 1 + 4 + 2 + 2 + 2 + 4 + 6 + 6 + 1), len(j["rows"])
 for r in j["rows"]:
     t = r["tutti"]
     assert 0 <= t["min_us"] <= t["median_us"] <= t["max_us"], t
     assert ("gb_per_s" in t) == (r["figure"] in ("bandwidth", "rma", "groups", "access")), r
     assert ("requests_per_us" in t) == (r["figure"] == "ring"), r
     assert ("engine" in r) == (r["figure"] in ("rma", "groups", "fcollect", "broadcast")) and ("mpi" in r) == (r["call"] == "auto"), r
-    alone = r["figure"] == "latency" and r["call"] in ("p", "add", "fetch_add", "put", "get")
+    alone = r["figure"] == "latency" and r["call"] in ("p", "add", "fetch_add", "put", "get", "get_quiet")
     assert ("ring" in r) == (alone or r["figure"] in ("rma", "groups")) and "cutover" not in r, r' \
         "$folder/shmem.json" || fail "the JSON"
 fi
