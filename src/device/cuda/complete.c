@@ -3,8 +3,8 @@
  * not Tutti's kernels, which run in streams of their own and on other GPUs: they would read what the copy has not
  * written yet, or it would overwrite their data. An attribute of an allocation makes these calls wait. It is set when
  * a call of the MPI names the allocation for the first time, so the program's other memory is copied as before. Memory
- * of pools and mappings has no such attribute. There a flag of the context makes all these calls wait: a loop that
- * copies 8 bytes up and launches a kernel takes some microseconds longer by it. */
+ * of pools belongs to no context, and mappings have no such attribute. There a flag of the context makes all these
+ * calls wait: a loop that copies 8 bytes up and launches a kernel takes some microseconds longer by it. */
 #include <stdlib.h>
 
 #include "core/clock.h"
