@@ -89,7 +89,8 @@ int tutti_endpoint_is_streamed(const struct tutti_endpoint *endpoint);
  * together have lost the time of loading, the kernels are loaded on another thread. Neither takes a lock. */
 int tutti_endpoint_lacks_kernels(const struct tutti_endpoint *endpoint, int gpu);
 void tutti_endpoint_lack(struct tutti_endpoint *endpoint, int gpu, uint64_t ns);
-/* ns that an engine takes longer than a kernel: to fetch a message, to pack one. ALL: kernels are loaded at once. */
+/* ns that an engine takes longer than a kernel: to fetch each message of a launch, to pack the first one. ALL: kernels
+ * are loaded at once. */
 enum { TUTTI_ENDPOINT_FETCH_LOSES = 3000, TUTTI_ENDPOINT_PACK_LOSES = 6000, TUTTI_ENDPOINT_ALL_LOST = 5000000 };
 /* TUTTI_ERR_PEER if the process of a rank of the node has died, reported once; looks every few milliseconds.
  * TUTTI_ERR_BROKEN if the node has no such rank. */

@@ -29,7 +29,7 @@ tutti_mpi_test(mpi-ahead PROGRAM mpi-ahead RANKS 2 ENV ${slow} TUTTI_HOST_MAPPIN
 tutti_mpi_test(mpi-ahead-nonblocking PROGRAM mpi-ahead RANKS 2 ARGS nonblocking ENV ${slow} TUTTI_HOST_MAPPING_US=1000000 TIMEOUT 60)
 tutti_mpi_test(mpi-ahead-packed PROGRAM mpi-ahead RANKS 2 ARGS packed ENV ${slow} TUTTI_HOST_MAPPING_US=2000 TIMEOUT 90)
 program(own)
-foreach(how messages waits blocking)
+foreach(how messages waits blocking windows)
   tutti_mpi_test(mpi-own-${how} PROGRAM mpi-own RANKS 2 ARGS ${how} ENV ${slow} TUTTI_HOST_MAPPING_US=2000 TIMEOUT 90)
 endforeach()
 program(first_calls)
