@@ -10,8 +10,13 @@ set(gpu_env TUTTI_DEVICE=cuda TUTTI_STATS=1 TUTTI_MAPPING_PRICE_US=1)
 set(pays TUTTI_MAPPING_PRICE_US=0)
 cmake_host_system_information(RESULT gpu_cores QUERY NUMBER_OF_LOGICAL_CORES)
 
+# GPUS: the number that the row needs: needs.sh skips it on a machine with fewer. Default: gpu_needs, which loops set.
+set(gpu_needs 1)
 function(gpu_test name program ranks)
-  cmake_parse_arguments(G "" "" "ARGS;ENV;MPIS" ${ARGN})
+  cmake_parse_arguments(G "" "GPUS" "ARGS;ENV;MPIS" ${ARGN})
+  if(NOT G_GPUS)
+    set(G_GPUS ${gpu_needs})
+  endif()
   if(NOT G_MPIS)
     set(G_MPIS ${TUTTI_MPI_SYSTEM})
   endif()
@@ -24,6 +29,11 @@ function(gpu_test name program ranks)
   if(NOT known)
     message(STATUS "Test gpu-${name} is left out: ${program} is not built")
     return()
+  endif()
+  if(G_GPUS GREATER 1)
+    foreach(mpi IN LISTS known)
+      list(PREPEND TUTTI_MPI_${mpi}_RUN ${PROJECT_SOURCE_DIR}/tests/gpu/needs.sh ${G_GPUS})
+    endforeach()
   endif()
   if(gpu_cores GREATER ranks) # rows run alone: ranks keep their cores while they wait (tests/support/yield.c)
     foreach(mpi IN LISTS known)
@@ -45,12 +55,12 @@ foreach(ranks RANGE 2 ${TUTTI_GPU_COUNT})
     break() # RANGE counts down where there is one GPU
   endif()
   foreach(algorithm oneshot twoshot direct)
-    gpu_test(matrix-${algorithm}-${ranks} mpi-matrix ${ranks} ARGS 3000
+    gpu_test(matrix-${algorithm}-${ranks} mpi-matrix ${ranks} GPUS ${ranks} ARGS 3000
              ENV TUTTI_RULES=allreduce:*@${algorithm} TUTTI_TEST_EXPECT=accelerated|${algorithm})
   endforeach()
 endforeach()
 if(TUTTI_GPU_COUNT GREATER 2)
-  gpu_test(matrix-copies mpi-matrix ${gpu_ranks} ARGS 3000
+  gpu_test(matrix-copies mpi-matrix ${gpu_ranks} GPUS ${gpu_ranks} ARGS 3000
            ENV TUTTI_RULES=allreduce:*@copies TUTTI_TEST_EXPECT=accelerated|copies)
 endif()
 gpu_test(reductions-chains mpi-reductions ${gpu_ranks} ARGS 1500
@@ -65,17 +75,17 @@ gpu_test(matrix-leader mpi-matrix ${shared} ARGS 3000
          ENV TUTTI_RULES=allreduce:*@leader TUTTI_TEST_EXPECT=accelerated|leader)
 if(TUTTI_GPU_COUNT GREATER 1)
   foreach(algorithm leader_ll leader_ll128 leader_twoshot_ll128 leader_pipeline)
-    gpu_test(matrix-${algorithm} mpi-matrix ${shared} ARGS 1500
+    gpu_test(matrix-${algorithm} mpi-matrix ${shared} GPUS 2 ARGS 1500
              ENV TUTTI_RULES=allreduce:*@${algorithm} TUTTI_TEST_EXPECT=accelerated|${algorithm})
   endforeach()
-  gpu_test(reductions-leaders mpi-reductions ${shared} ARGS 1500
+  gpu_test(reductions-leaders mpi-reductions ${shared} GPUS 2 ARGS 1500
            ENV TUTTI_TEST_EXPECT=accelerated
                "TUTTI_RULES=allreduce:0-4k@leader_ll128,*@leader_pipeline reduce:0-1k@leader_ll,1k-8k@leader_ll128,*@leader_twoshot_ll128 reduce_scatter:0-2k@leader_ll,2k-16k@leader_ll128,*@leader_pipeline scan:0-2k@leader_ll,*@leader_ll128")
-  gpu_test(bits-leaders mpi-bits ${shared})
+  gpu_test(bits-leaders mpi-bits ${shared} GPUS 2)
 endif()
 gpu_test(matrix-default mpi-matrix ${gpu_ranks} ARGS 3000 ENV TUTTI_TEST_EXPECT=accelerated)
 foreach(ranks RANGE 1 ${TUTTI_GPU_COUNT})
-  gpu_test(reductions-${ranks} mpi-reductions ${ranks} ARGS 3000 ENV TUTTI_TEST_EXPECT=accelerated)
+  gpu_test(reductions-${ranks} mpi-reductions ${ranks} GPUS ${ranks} ARGS 3000 ENV TUTTI_TEST_EXPECT=accelerated)
 endforeach()
 gpu_test(reductions-staged mpi-reductions ${gpu_ranks} ARGS 1500
          ENV TUTTI_TEST_EXPECT=accelerated|staged
@@ -139,12 +149,12 @@ endforeach()
 foreach(order enqueue blocking)
   foreach(row mapped mapped_deep pipeline_direct)
     string(REPLACE pipeline_direct mapped other ${row})
-    gpu_test(moves-renewed-${order}-${row} mpi-enqueue_renewed ${gpu_ranks} ARGS ${order} ENV TUTTI_BLOCKS=8 TUTTI_STATS=1
+    gpu_test(moves-renewed-${order}-${row} mpi-enqueue_renewed ${gpu_ranks} GPUS ${gpu_ranks} ARGS ${order} ENV TUTTI_BLOCKS=8 TUTTI_STATS=1
              "TUTTI_RULES=alltoall:*@direct bcast:*@split_direct,*@direct allreduce:*@${row} reduce:*@${other} reduce_scatter:*@${other}")
   endforeach()
 endforeach()
 foreach(several plain multiple order)
-  gpu_test(several-${several} mpi-enqueue_several ${gpu_ranks} ARGS ${several} ENV CUDA_DEVICE_MAX_CONNECTIONS=32
+  gpu_test(several-${several} mpi-enqueue_several ${gpu_ranks} GPUS ${gpu_ranks} ARGS ${several} ENV CUDA_DEVICE_MAX_CONNECTIONS=32
            "TUTTI_RULES=alltoall:*@direct bcast:*@direct allreduce:*@pipeline_direct reduce:*@mapped_deep reduce_scatter:*@mapped_deep")
 endforeach()
 gpu_test(moves-shared mpi-types_collectives ${shared} ARGS 300 device)
@@ -152,14 +162,18 @@ gpu_test(moves-shared mpi-types_collectives ${shared} ARGS 300 device)
 foreach(row "ll|packets" "ll128|packets of whole lines" "direct|stored into results or through the windows" "pipeline|chunks through the windows")
   string(REGEX MATCH "^[^|]+" name ${row})
   string(REGEX REPLACE "^[^|]+[|]" "" how ${row})
-  gpu_test(moves-twice-${name} mpi-topologies 2 ARGS 3 ENV TUTTI_RULES=neighbor:*@${name} TUTTI_TEST_EXPECT=${how})
+  gpu_test(moves-twice-${name} mpi-topologies 2 GPUS 2 ARGS 3 ENV TUTTI_RULES=neighbor:*@${name} TUTTI_TEST_EXPECT=${how})
 endforeach()
 gpu_test(moves-twice-leaders mpi-topologies 4 ARGS 2)
 # Types with gaps and, on one side of a rank, memory of the host, by kernels of runs; leaders of ranks that share GPUs.
 foreach(row ll ll128 direct pipeline)
   set(by "*@${row} *@fetch")
   set(by_row "TUTTI_RULES=bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by} neighbor:${by}")
-  gpu_test(moves-gaps-${row} mpi-types_collectives ${gpu_ranks} ARGS 600 device ENV TUTTI_TEST_ALL_BY_ROW=1 ${by_row})
+  set(needs 1)
+  if(row STREQUAL "direct") # leaders of ranks that share a GPU have no such row
+    set(needs 2)
+  endif()
+  gpu_test(moves-gaps-${row} mpi-types_collectives ${gpu_ranks} GPUS ${needs} ARGS 600 device ENV TUTTI_TEST_ALL_BY_ROW=1 ${by_row})
   gpu_test(moves-sides-${row} mpi-types_collectives ${gpu_ranks} ARGS 600 sides ENV ${by_row})
   gpu_test(moves-leaders-gaps-${row} mpi-types_collectives ${shared} ARGS 600 device ENV TUTTI_TEST_ROW=${row} ${by_row})
   gpu_test(moves-leaders-${row} mpi-moves_leaders ${shared} ARGS 600 ENV TUTTI_TEST_ROW=${row} ${by_row})
@@ -181,7 +195,7 @@ foreach(mpi IN LISTS linger_builders)
 endforeach()
 foreach(ranks RANGE 2 4)
   if(ranks LESS_EQUAL TUTTI_GPU_COUNT)
-    gpu_test(linger-${ranks} mpi-linger ${ranks} ARGS 20000
+    gpu_test(linger-${ranks} mpi-linger ${ranks} GPUS ${ranks} ARGS 20000
            ENV TUTTI_LINGER_US=20 TUTTI_TEST_EXPECT=accelerated "TUTTI_RULES=allreduce:*@ll reduce:*@ll")
   endif()
 endforeach()
@@ -201,7 +215,7 @@ function(gpu_sequences name rules first most seconds)
   list(REMOVE_DUPLICATES S_RANKS)
   foreach(ranks IN LISTS S_RANKS)
     if(ranks LESS_EQUAL TUTTI_GPU_COUNT)
-      gpu_test(sequences-${name}-${ranks} mpi-sequences ${ranks} ARGS 10000000 ${most} ${seconds} ENV ${env})
+      gpu_test(sequences-${name}-${ranks} mpi-sequences ${ranks} GPUS ${ranks} ARGS 10000000 ${most} ${seconds} ENV ${env})
     endif()
   endforeach()
 endfunction()
@@ -246,7 +260,8 @@ endif()
 if(TARGET mpi-stream_failure.openmpi AND TUTTI_GPU_COUNT GREATER 1)
   foreach(mode kill queue graph launch)
     add_test(NAME gpu-stream-${mode}.openmpi
-             COMMAND ${TUTTI_TIMEOUT} -k 5 80 ${PROJECT_SOURCE_DIR}/tests/mpi/enqueue/stream_failure.sh ${mode} ${gpu_ranks}
+             COMMAND ${PROJECT_SOURCE_DIR}/tests/gpu/needs.sh ${gpu_ranks}
+                     ${TUTTI_TIMEOUT} -k 5 80 ${PROJECT_SOURCE_DIR}/tests/mpi/enqueue/stream_failure.sh ${mode} ${gpu_ranks}
                      ${TUTTI_MPI_openmpi_RUN} --enable-recovery -n ${gpu_ranks} env LD_PRELOAD=${TUTTI_PRELOAD}
                      TUTTI_DEVICE=cuda -- $<TARGET_FILE:mpi-stream_failure.openmpi>)
     set_tests_properties(gpu-stream-${mode}.openmpi PROPERTIES LABELS gpu TIMEOUT 95 SKIP_RETURN_CODE 77 RUN_SERIAL TRUE
@@ -290,8 +305,8 @@ gpu_test(questions mpi-questions 2)
 gpu_test(turns mpi-turns 2 ARGS 1 ENV CUDA_VISIBLE_DEVICES=0 TUTTI_RULES=message:*@direct)
 gpu_test(turns-neighbours mpi-turns_neighbours 2 ARGS 1
          ENV CUDA_VISIBLE_DEVICES=0 TUTTI_CHANNEL_MB=2 "TUTTI_RULES=message:*@direct neighbor:0-4k@ll *@pipeline *@fetch")
-gpu_test(first mpi-first 2 ENV ${pays} TUTTI_RULES=message:*@direct)
-gpu_test(first-several mpi-first 2 ARGS several ENV ${pays} TUTTI_RULES=message:*@direct)
+gpu_test(first mpi-first 2 GPUS 2 ENV ${pays} TUTTI_RULES=message:*@direct)
+gpu_test(first-several mpi-first 2 GPUS 2 ARGS several ENV ${pays} TUTTI_RULES=message:*@direct)
 gpu_test(mapping mpi-mapping 2 ENV ${pays} TUTTI_RULES=message:*@direct)
 # Without the time that loading the packing kernels takes, which is part of the price there.
 gpu_test(mapping-pays mpi-mapping 2 ARGS pays ENV TUTTI_MAPPING_PRICE_US=2000 TUTTI_RULES=message:*@direct)
@@ -386,14 +401,14 @@ endif()
 # Programs that meet their GPUs at any time, and have memory of several. 
 if(TUTTI_GPU_COUNT GREATER 1)
   foreach(seed 1 2 3 4 5 6)
-    gpu_test(gpus-${seed} mpi-gpus 2 ARGS 10 20
+    gpu_test(gpus-${seed} mpi-gpus 2 GPUS 2 ARGS 10 20
              ENV TUTTI_TEST_CARDS=2 TUTTI_TEST_SEED=${seed} TUTTI_TEST_KINDS=-reset TUTTI_ENDPOINT_MB=1)
   endforeach()
 endif()
 gpu_test(gpus-one mpi-gpus 2 ARGS 10 20 ENV TUTTI_TEST_CARDS=1 TUTTI_TEST_SEED=8 TUTTI_TEST_KINDS=-reset,-order)
 if(TUTTI_GPU_COUNT GREATER 1)
-  gpu_test(gpus-reset mpi-gpus 2 ARGS 10 20 ENV TUTTI_TEST_CARDS=2 TUTTI_TEST_SEED=9 TUTTI_ENDPOINT_MB=1)
-  gpu_test(gpus-reset-mapping mpi-reset_mapping 2 ENV TUTTI_MAPPING_PRICE_US=20 TUTTI_RULES=message:*@direct)
+  gpu_test(gpus-reset mpi-gpus 2 GPUS 2 ARGS 10 20 ENV TUTTI_TEST_CARDS=2 TUTTI_TEST_SEED=9 TUTTI_ENDPOINT_MB=1)
+  gpu_test(gpus-reset-mapping mpi-reset_mapping 2 GPUS 2 ENV TUTTI_MAPPING_PRICE_US=20 TUTTI_RULES=message:*@direct)
   gpu_test(gpus-reset-reductions mpi-reset 2 ARGS reductions)
   gpu_test(gpus-reset-moves mpi-reset 2 ARGS moves ENV "TUTTI_RULES=allgather:*@ll *@fetch")
   gpu_test(gpus-reset-packets mpi-reset 2 ARGS reductions ENV "TUTTI_RULES=allreduce:*@ll allgather:*@pipeline *@fetch")

@@ -7,7 +7,7 @@ foreach(name sum heat histogram ring openshmem partitioned jacobi loss)
 endforeach()
 foreach(ranks 2 4) # in stream order: a GPU for each rank
   if(ranks LESS_EQUAL TUTTI_GPU_COUNT)
-    gpu_test(example-jacobi-stream-${ranks} example_kernels_cuda_jacobi_stream ${ranks})
+    gpu_test(example-jacobi-stream-${ranks} example_kernels_cuda_jacobi_stream ${ranks} GPUS ${ranks})
     gpu_test(example-jacobi-stream-nodes-${ranks} example_kernels_cuda_jacobi_stream ${ranks}
              ENV CUDA_DEVICE_MAX_CONNECTIONS=32 TUTTI_ASYNC_PROGRESS=1 TUTTI_NODE_RANKS=1)
   endif()

@@ -39,6 +39,7 @@ set(meet "TUTTI_RULES=shmem_stream: 0-8k@block *@blocks shmem_move: 0-8k@block *
 set(large "TUTTI_RULES=shmem_stream: 0-0@block *@blocks shmem_move: 0-0@block *@blocks")
 gpu_stream(reduce reduce 2 SHARED TUTTI_TEST_EVERY=5)
 if(TUTTI_GPU_COUNT GREATER 1) # otherwise there is none
+  set(gpu_needs 2)
   gpu_stream(reduce-meet reduce 2 ENV ${meet})
   gpu_stream(calls-meet calls 2 ENV ${meet})
   gpu_stream(together together 2 ENV TUTTI_TEST_ROUNDS=30 TUTTI_TEST_LONGS=150000)
@@ -47,6 +48,7 @@ if(TUTTI_GPU_COUNT GREATER 1) # otherwise there is none
   gpu_stream(late late 2)
   gpu_stream(collect-meet collect 2 ENV ${meet})
   gpu_stream(twice-meet twice 2 ENV ${meet} TUTTI_TIMEOUT_SECONDS=5)
+  set(gpu_needs 1)
 endif()
 gpu_stream(reduce-large reduce 2 SHARED TUTTI_TEST_EVERY=11 ENV ${large})
 gpu_stream(collect collect 2 SHARED TUTTI_TEST_EVERY=2)

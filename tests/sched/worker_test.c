@@ -128,7 +128,7 @@ static void not_yet(struct tutti_worker *worker)
     }
     atomic_store(&next, 0);
     atomic_store(&released, 0);
-    CHECK(!tutti_worker_run(worker, &jobs[0].job), "a job that nobody has given runs");
+    CHECK(!tutti_worker_run(worker, &jobs[0].job), "a job without a place runs");
     tutti_worker_reserve(worker, &jobs[0].job);
     CHECK(!tutti_worker_run(worker, &jobs[0].job), "a job that is not ready runs");
     CHECK(tutti_worker_give(worker, &jobs[1].job) == TUTTI_OK, "a place");

@@ -28,14 +28,13 @@ static struct kit_buffer one, other;
 static atomic_int *sent; /* the number of the last message whose send has returned */
 
 static struct counted {
-    uint64_t mapped, launched /* kernels, or copies while these are not loaded */, scratch;
+    uint64_t mapped, launched, scratch;
 } before;
 
 static struct counted since(void)
 {
     const struct counted at = {kit_counted("memory of other ranks", "of the program"),
-                               kit_counted("packing kernels", "launched") +
-                                   kit_counted("copies of messages", "launched"),
+                               kit_counted("packing kernels", "launched"),
                                kit_counted("scratch for messages", "allocated")},
                          d = {at.mapped - before.mapped, at.launched - before.launched, at.scratch - before.scratch};
     before = at;

@@ -133,6 +133,11 @@ void kit_skip(const char *name, const char *why)
     exit(CHECK_SKIP);
 }
 
+int kit_shares_gpus(void)
+{
+    return !kit_plain && tutti_gpu_count() < kit_size;
+}
+
 int kit_makes_windows(void)
 {
     int word = 0;

@@ -26,6 +26,8 @@ int kit_start(int *argc, char ***argv, int level);
 int kit_end(const char *name);
 /* Collective; ends the process with status 77 and a word. */
 void kit_skip(const char *name, const char *why);
+/* 1: there are fewer GPUs than ranks. Ranks that share one copy their messages through pinned memory. */
+int kit_shares_gpus(void);
 /* Collective. 0: this MPI makes no windows here, as Open MPI 4.1 on some machines (MPI_ERR_WIN, also without Tutti). */
 int kit_makes_windows(void);
 

@@ -107,6 +107,8 @@ tutti_mpi_test(mpi-windows-stay PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_R
 tutti_mpi_test(mpi-windows-linger PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_LINGER_US=200 TIMEOUT 40)
 tutti_mpi_test(mpi-windows-engines PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@engines TIMEOUT 40)
 tutti_mpi_test(mpi-windows-both PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@both TIMEOUT 40)
+tutti_mpi_test(mpi-windows-turns PROGRAM mpi-windows RANKS 2 TIMEOUT 60
+               ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_GPUS=1 TUTTI_HOST_TURNS_US=20 TUTTI_LINGER_US=200)
 # RTSs so long that the MPI does not send them eagerly: it reads them where they are when they are matched.
 program(uncarried)
 tutti_mpi_test(mpi-uncarried PROGRAM mpi-uncarried RANKS 2 TIMEOUT 60
