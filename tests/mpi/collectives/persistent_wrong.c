@@ -88,21 +88,35 @@ static void wrong(enum kit_kind kind)
     kit_close(&in);
 }
 
-/* More requests than the library has tags, and the MPI communicators, one after the other. */
+/* The number of a new communicator: MPIs give the lowest one that is free, and have some thousands. */
+static int free_number(void)
+{
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    const int number = (int)MPI_Comm_c2f(comm);
+    MPI_Comm_free(&comm);
+    return number;
+}
+
+/* Requests, one after the other: each gives its communicator back, started or not. */
 static void many(enum kit_kind kind)
 {
-    enum { REQUESTS = 33000 };
+    enum { REQUESTS = 300 };
     struct kit_buffer buffer;
     int word = 7, code = MPI_SUCCESS;
     kit_open(&buffer, kind, sizeof word);
     void *at = kit_put(&buffer, 0, &word, sizeof word);
+    const int before = free_number();
     for (int i = 0; i < REQUESTS && code == MPI_SUCCESS; i++) {
         code = MPI_Bcast_init(at, 1, MPI_INT, 0, MPI_COMM_SELF, END);
-        if (code == MPI_SUCCESS && i % 1000 == 0)
+        if (code == MPI_SUCCESS && i % 10 == 0)
             code = MPI_Start(&request) | MPI_Wait(&request, MPI_STATUS_IGNORE);
         CHECK(code == MPI_SUCCESS && MPI_Request_free(&request) == MPI_SUCCESS, "request %d: error class %d", i,
               kit_class(code));
     }
+    const int after = free_number();
+    CHECK(after == before, "%d requests keep communicators: a new one has number %d, before them %d", REQUESTS, after,
+          before);
     kit_close(&buffer);
 }
 

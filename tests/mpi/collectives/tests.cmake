@@ -129,7 +129,7 @@ tutti_mpi_test(mpi-persistent-moves-4 PROGRAM mpi-persistent_moves RANKS 4 ENV $
 tutti_mpi_test(mpi-persistent-moves-nodes PROGRAM mpi-persistent_moves RANKS 3 ENV ${stats} TUTTI_NODE_RANKS=2 TIMEOUT 45
                MPIS openmpi)
 program(persistent_wrong)
-tutti_mpi_test(mpi-persistent-wrong PROGRAM mpi-persistent_wrong RANKS 3 ENV ${stats} TIMEOUT 180 MPIS openmpi)
+tutti_mpi_test(mpi-persistent-wrong PROGRAM mpi-persistent_wrong RANKS 3 ENV ${stats} TIMEOUT 40 MPIS openmpi)
 # Partitioned collectives, with every MPI by Tutti: inside a node, between virtual nodes, by threads, by every algorithm.
 program(partitioned_collectives EVERYWHERE WITH collectives/pcoll.c collectives/pcoll_calls.c)
 set(pcoll PROGRAM mpi-partitioned_collectives)
