@@ -1,7 +1,7 @@
 /* Messages that their sender stores into the receiver's buffer, with ranks that are threads: senders that are in no
- * call, that cannot reach the buffer, whose engine is busy, cannot start, or fails. Each message arrives once, by the
- * sender's engine or fetched. With copies of its own in front of the core's, which move the bytes when they are seen to
- * end. TUTTI_TEST_ROUNDS, TUTTI_TEST_SEED */
+ * call, that cannot reach the buffer, whose engine is busy, cannot start, or fails, or that begin too late. Each
+ * message arrives once, by the sender's engine or fetched, and no mapping of a buffer stays in use. With copies of its
+ * own in front of the core's, which move the bytes when they are seen to end. TUTTI_TEST_ROUNDS, TUTTI_TEST_SEED */
 #include "p2p/own.h"
 
 #include <sched.h>
@@ -14,12 +14,13 @@
 #include "progress/engine.h"
 #include "rules/rules.h"
 #include "support/random.h"
+#include "team/cache.h"
 #include "team/kit.h"
 
 enum { ROOM = 64 << 10, SCRATCH = 16 << 10, SECONDS = 60 };
 
 /* What the sender of a message does. */
-enum conduct { STORES, IS_AWAY, CANNOT_REACH, IS_BUSY, CANNOT_START, FAILS, CONDUCTS };
+enum conduct { STORES, IS_AWAY, CANNOT_REACH, IS_BUSY, CANNOT_START, FAILS, IS_TOO_LATE, CONDUCTS };
 
 /* In place of the RTS; the sender waits until the message was received. */
 static struct told {
@@ -30,8 +31,9 @@ static struct told {
 } told;
 
 static enum conduct conduct; /* of the sender's thread */
-static int busy, left;       /* polls of the copy until it starts, and ends */
-static void *copy_to;        /* of the copy that is open */
+static struct tutti_rndv *sent;
+static int busy, left; /* polls of the copy until it starts, and ends */
+static void *copy_to;  /* of the copy that is open */
 static const void *copy_from;
 static uint64_t copy_bytes;
 static _Atomic long stored, refused;
@@ -47,6 +49,8 @@ int tutti_progress_waiting(void)
 int tutti_copy_queue_is_full(int gpu)
 {
     (void)gpu;
+    if (conduct == IS_TOO_LATE) /* the receiver fetches the message after all, before the sender has begun */
+        tutti_rndv_move(sent, TUTTI_RNDV_CTS, TUTTI_RNDV_GET);
     return 0; /* start finds out */
 }
 
@@ -134,7 +138,7 @@ static void send_one(struct side *s, uint64_t until)
                                   .lowest = s->device + at};
     if (!CHECK(send.rndv != NULL, "there is no rendezvous"))
         return;
-    struct tutti_rndv *const rndv = send.rndv;
+    struct tutti_rndv *const rndv = sent = send.rndv;
     rndv->bytes = bytes;
     send.extra_grace = (uint64_t)SECONDS * 1000000000; /* nothing is packed */
     send.since = tutti_now_ns();
@@ -235,6 +239,9 @@ static int rank_main(struct tutti_transport *transport, void *with)
     tutti_endpoint_poll(s.worker.endpoint);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     tutti_endpoint_free(s.worker.endpoint, 1);
+    tutti_cache_forget(kit.node->cache, tutti_device(), 1 - transport->rank, 0); /* what is in use stays mapped */
+    CHECK(tutti_cache_count(kit.node->cache) == 0, "%zu mappings of the peer's memory are in use still",
+          tutti_cache_count(kit.node->cache));
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     tutti_device()->memory.free(memory);
     free(s.host);
