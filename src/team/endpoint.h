@@ -158,7 +158,8 @@ int tutti_endpoint_share_later(struct tutti_endpoint *endpoint, struct tutti_rnd
 struct tutti_endpoint_verdict {
     int made;  /* 0: not yet */
     int alone; /* by the caller: 1: the message is no part of a burst, whose kernels would be launched together */
-    int pays, scratch_pays;
+    enum tutti_pays pays;
+    int scratch_pays;
 };
 /* verdict: made before the rendezvous was taken, or not yet. */
 void tutti_endpoint_account(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv,

@@ -102,6 +102,13 @@ enum tutti_rndv_held { TUTTI_HELD_NOT, TUTTI_HELD_PERHAPS, TUTTI_HELD };
             (word) = (value);                                                                                          \
     } while (0)
 
+/* Whether the receiver is to map the allocation. */
+enum tutti_pays {
+    TUTTI_PAYS_NOT,
+    TUTTI_PAYS,       /* beside: the MPI may carry the message meanwhile */
+    TUTTI_PAYS_AWAITS /* the message waits as long as a mapping takes */
+};
+
 struct tutti_rndv {
     _Alignas(128) _Atomic uint32_t state;
     _Atomic uint32_t to; /* node rank of the receiver */
@@ -122,7 +129,7 @@ struct tutti_rndv {
     _Atomic uint32_t held;    /* enum tutti_rndv_held; written by the receiver */
     uint32_t slots;           /* BOUNCE: pieces that the scratch has room for */
     uint32_t engines;         /* GET; enum tutti_engines */
-    _Atomic uint32_t pays;    /* 1: mapping the allocation pays (endpoint_price.c); written by the owner, and by a
+    _Atomic uint32_t pays;    /* enum tutti_pays, of the allocation (endpoint_price.c); written by the owner, and by a
                                * receiver that has waited as long as the mapping takes */
     uint64_t posted, ended;   /* core/trace.h: when the owner posted it, when the receiver ended it; 0: not recorded */
     struct tutti_share share; /* the owner's buffer: GET, or to be known to the receiver */

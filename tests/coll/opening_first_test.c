@@ -1,6 +1,6 @@
-/* What the first team of a process takes. The image of its kernels is loaded once, on another thread, from a quarter of
- * the price on, while calls go on; what it has loaded is known for all kernels of that image and GPU alone. Calls wait
- * while it loads, also beyond the price, and pay less once it is loaded; without it they pay the whole price. The end
+/* What the first team of a process takes: of calls that move data little, in advance. The image of its kernels is loaded
+ * once, on another thread, from a quarter of the price on, while calls go on; what it has loaded is known for all kernels
+ * of that image and GPU alone. Calls wait while it loads, also beyond the price. The end
  * waits for the thread. The packing kernels are loaded besides for calls that need them alone (an argument), here those
  * of the host device. */
 #include <pthread.h>
@@ -30,7 +30,7 @@ static int fake_prepare(int gpu, uint32_t kernels, int type, int op)
     return TUTTI_OK;
 }
 
-enum { PRICE = 10000000, LOADED = 3000000 };
+enum { BEGIN = TUTTI_OPENING_ADVANCE_NS / 4, PRICE = TUTTI_OPENING_ADVANCE_NS, REDUCTIONS = 10000000 };
 
 static const struct tutti_device quick = {.name = "quick"},
                                  fake = {.name = "fake", .launch = {.prepare = fake_prepare}};
@@ -40,6 +40,11 @@ static void *let_it_end(void *nothing)
     (void)nothing;
     sem_post(&may_end);
     return NULL;
+}
+
+static int begins(int type, int op, uint64_t lost)
+{
+    return tutti_opening_first_begins(type, op, lost);
 }
 
 static int moves_on(int gpu)
@@ -73,9 +78,16 @@ int main(int argc, char **argv)
     CHECK(moves_on(-1) == TUTTI_LOAD_NONE && atomic_load(&loads) == 0, "a GPU that is not known");
 
     CHECK(waits_on(&quick, 3, PRICE - 1) && !waits_on(&quick, 3, PRICE), "a device without images: the whole price");
-    CHECK(!tutti_opening_first_begins(PRICE / 4 - 1) && tutti_opening_first_begins(PRICE / 4), "not at a quarter");
+    CHECK(!begins(TUTTI_MOVES_TYPE, TUTTI_MOVES_OP, BEGIN - 1) && begins(TUTTI_MOVES_TYPE, TUTTI_MOVES_OP, BEGIN),
+          "not at a quarter");
+    CHECK(!begins(TUTTI_TYPE_F32, TUTTI_OP_SUM, REDUCTIONS / 4 - 1) &&
+              begins(TUTTI_TYPE_F32, TUTTI_OP_SUM, REDUCTIONS / 4),
+          "reductions: not at a quarter");
+    CHECK(tutti_opening_first_waits(&quick, 3, TUTTI_TYPE_F32, TUTTI_OP_SUM, packs, REDUCTIONS - 1) &&
+              !tutti_opening_first_waits(&quick, 3, TUTTI_TYPE_F32, TUTTI_OP_SUM, packs, REDUCTIONS),
+          "reductions on a device without images: the whole price");
     CHECK(atomic_load(&loads) == 0, "it is begun before a call asks");
-    CHECK(waits_on(&fake, 3, PRICE / 4) && moves_on(3) == TUTTI_LOAD_RUNS, "it is not begun at a quarter");
+    CHECK(waits_on(&fake, 3, BEGIN) && moves_on(3) == TUTTI_LOAD_RUNS, "it is not begun at a quarter");
     sem_wait(&begun);
     CHECK(atomic_load(&elsewhere) && loaded_kernels == moves, "kernels %#x, not %#x", loaded_kernels, moves);
     for (int call = 0; call < 100; call++)
@@ -90,7 +102,7 @@ int main(int argc, char **argv)
     pthread_join(other, NULL);
     CHECK(moves_on(3) == TUTTI_LOAD_DONE && moves_on(2) == TUTTI_LOAD_NONE && atomic_load(&loads) == 1,
           "%d loads, state %d", atomic_load(&loads), moves_on(3));
-    CHECK(!waits_on(&fake, 3, LOADED) && waits_on(&fake, 3, LOADED - 1), "the kernels are paid for twice");
+    CHECK(!waits_on(&fake, 3, PRICE) && waits_on(&fake, 3, PRICE - 1), "the team opens before the price, or later");
     CHECK((tutti_pack_state(3) == TUTTI_PACK_UNLOADED) == !packs, "packing kernels: %d", tutti_pack_state(3));
     return check_failed() ? 1 : 0;
 }

@@ -15,6 +15,12 @@ enum { FETCHED_BYTES = 256 << 10 }; /* longer blocks are fetched, by default */
 static atomic_int opened;           /* 1: a team of the process has been opened on a GPU */
 static _Atomic uint64_t lost_all;   /* ns that calls of all communicators have lost before */
 
+/* 1: the call may have the first team of the process, see opening_first.c. */
+static int opening_is_advanced(int type, int op)
+{
+    return type == TUTTI_MOVES_TYPE && op == TUTTI_MOVES_OP && !atomic_load_explicit(&opened, memory_order_relaxed);
+}
+
 /* ns that this rank would have to spend before the call's kernels can be launched; 0: nothing, or the device is quick.
  */
 static uint64_t opening_takes(const struct tutti_team *team, int gpu, int type, int op)
@@ -22,6 +28,8 @@ static uint64_t opening_takes(const struct tutti_team *team, int gpu, int type, 
     const struct tutti_device *device = tutti_device();
     if (!device || !device->share.usual_ns || device->share.usual_ns() == 0)
         return 0;
+    if (team->state == TUTTI_TEAM_CLOSED && opening_is_advanced(type, op))
+        return TUTTI_OPENING_ADVANCE_NS;
     if (team->state == TUTTI_TEAM_CLOSED)
         return tutti_team_opens_soon(team, gpu) ? AGAIN_NS : TEAM_NS;
     return device->launch.lacks && team->leader &&
@@ -63,7 +71,7 @@ static int opening_is_early(const struct tutti_team *team, const struct tutti_ca
     if (atomic_load_explicit(&opened, memory_order_relaxed))
         return 0;
     const uint64_t all = atomic_fetch_add_explicit(&lost_all, lost, memory_order_relaxed) + lost;
-    if (!tutti_opening_first_begins(all))
+    if (!tutti_opening_first_begins(type, op, all))
         return 1;
     return tutti_opening_first_waits(tutti_device(), call->gpu, type, op, opening_packs(call), all);
 }

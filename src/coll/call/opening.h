@@ -22,9 +22,11 @@ int tutti_opening_kernel(int type, int op);
  * process for which the device loads images begins to load it on a thread beside, once; NONE for other images. */
 enum tutti_opening_loading { TUTTI_LOAD_NONE, TUTTI_LOAD_RUNS, TUTTI_LOAD_DONE, TUTTI_LOAD_FAILED };
 enum tutti_opening_loading tutti_opening_load(const struct tutti_device *device, int gpu, int type, int op, int packs);
-/* Local, any thread. lost: ns that all calls so far have lost. 1: a quarter of what the first team of the process
- * takes; from here on its kernels are loaded in the background. */
-int tutti_opening_first_begins(uint64_t lost);
+/* What calls lose before the first team of the process opens in advance, for a call that moves data. */
+enum { TUTTI_OPENING_ADVANCE_NS = 400000 };
+/* Local, any thread. lost: ns that all calls so far have lost. 1: as much as lets the kernels of the pair be loaded in
+ * the background, for the first team of the process. */
+int tutti_opening_first_begins(int type, int op, uint64_t lost);
 /* The same. 1 if the first team does not pay yet, of whose calls, on `gpu`, the kernels are those of the pair: they are
  * being loaded from the first of these calls on, and are no part of the price once they are. packs: the packing kernels
  * are loaded besides, since the call's data are not fetched by the others. */

@@ -1,7 +1,11 @@
 /* What the first team of a process takes: the team, and the kernels of its calls. Loading images of kernels takes
  * most of it, and needs none of the peers. So a thread does it while the MPI still makes the calls. One image is loaded
  * so, that of the first call that asks. If that call has blocks with gaps, or long ones, the packing kernels are loaded
- * besides, which fetch them. */
+ * besides, which fetch them.
+ *
+ * A call that moves data opens the first team in advance: its image is small, and a program that times some calls to
+ * choose among ways of its own (a tuner, or a benchmark after its warm-up) so sees what later ones take. That is lent
+ * once. */
 #include "coll/call/opening.h"
 
 #include <pthread.h>
@@ -14,11 +18,14 @@
 #include "progress/beside.h"
 #include "progress/engine.h"
 
-enum {
-    FIRST_NS = 10000000,       /* the first team, with its kernels */
-    LOADED_FIRST_NS = 3000000, /* once its kernels are loaded */
-    BEGIN_PART = 4             /* so much of the former lost: what is done in the background begins */
+/* ns that calls must have lost: until what is done in the background begins; until the team opens with kernels that
+ * are loaded, and without. */
+struct first_price {
+    uint64_t begins, loaded, all;
 };
+static const struct first_price of_reductions = {2500000, 3000000, 10000000};
+static const struct first_price of_moves = {TUTTI_OPENING_ADVANCE_NS / 4, TUTTI_OPENING_ADVANCE_NS,
+                                            TUTTI_OPENING_ADVANCE_NS};
 
 static struct {
     pthread_mutex_t lock;
@@ -83,15 +90,21 @@ enum tutti_opening_loading tutti_opening_load(const struct tutti_device *device,
     return (enum tutti_opening_loading)state;
 }
 
-int tutti_opening_first_begins(uint64_t lost)
+static const struct first_price *first_price_of(int type, int op)
 {
-    return lost >= FIRST_NS / BEGIN_PART;
+    return load_is_of_moves(type, op) ? &of_moves : &of_reductions;
+}
+
+int tutti_opening_first_begins(int type, int op, uint64_t lost)
+{
+    return lost >= first_price_of(type, op)->begins;
 }
 
 int tutti_opening_first_waits(const struct tutti_device *device, int gpu, int type, int op, int packs, uint64_t lost)
 {
     const enum tutti_opening_loading kernels = tutti_opening_load(device, gpu, type, op, packs);
-    return kernels == TUTTI_LOAD_RUNS || lost < (kernels == TUTTI_LOAD_DONE ? LOADED_FIRST_NS : FIRST_NS);
+    const struct first_price *const price = first_price_of(type, op);
+    return kernels == TUTTI_LOAD_RUNS || lost < (kernels == TUTTI_LOAD_DONE ? price->loaded : price->all);
 }
 
 static int load_has_ended(void *nothing)

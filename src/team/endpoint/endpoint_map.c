@@ -400,7 +400,7 @@ int tutti_endpoint_worth(struct tutti_endpoint *endpoint, int peer, unsigned ind
 {
     const int again = allocation_sighted(&endpoint->from[peer], id);
     if (tutti_endpoint_is_slow(endpoint))
-        return (int)atomic_load_explicit(&rndv->pays, memory_order_relaxed);
+        return atomic_load_explicit(&rndv->pays, memory_order_relaxed) != TUTTI_PAYS_NOT;
     return again ||
            atomic_load_explicit(&tutti_endpoint_theirs(endpoint, peer)->gpu[index].offered, memory_order_acquire) !=
                2 ||
@@ -419,7 +419,7 @@ void tutti_endpoint_release(struct tutti_endpoint *endpoint, struct tutti_mappin
 static int endpoint_map_meets(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv, uint64_t id)
 {
     const int again = allocation_sighted(&endpoint->from[peer], id);
-    return tutti_endpoint_is_slow(endpoint) ? (int)atomic_load_explicit(&rndv->pays, memory_order_relaxed) : again;
+    return tutti_endpoint_is_slow(endpoint) ? atomic_load_explicit(&rndv->pays, memory_order_relaxed) != TUTTI_PAYS_NOT : again;
 }
 
 void tutti_endpoint_meet(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv, int gpu)

@@ -122,6 +122,7 @@ struct tutti_endpoint {
     _Atomic uint32_t rtss;   /* that this rank has seen */
     _Atomic int unannounced; /* 1: RTSs for some peers */
     uint64_t sequence;
+    uint64_t advanced; /* ns of mappings that nothing had paid for, endpoint_price.c; under the lock */
     uint64_t used[TUTTI_RNDVS / 64], held[TUTTI_RNDVS / 64]; /* held by the sender */
     _Atomic int rndvs;                                       /* in use; written under the lock */
     struct tutti_step *step;                                 /* open once for each of them; NULL: not open */

@@ -7,6 +7,11 @@
  * too. Then an allocation is mapped after a few messages, on credit: what its mapping costs more than its messages have
  * lost is taken from those savings. A program whose allocations send few messages saves nothing, so it maps none of
  * them.
+ *
+ * A process begins with an advance of some mappings: its first mappings show whether they pay. A program that times a
+ * few exchanges to choose among ways of its own (a tuner) so sees what later ones take. The message that brings such a
+ * mapping waits for it: the driver holds back the copies of a staged one meanwhile. What is lent so is the most that a
+ * program with few messages is slower by.
  */
 #include "team/endpoint/endpoint_own.h"
 
@@ -25,6 +30,7 @@ enum {
     EARNED_MOST_NS = 5000000, /* savings that are kept for a peer at most: what a program can lose that changes */
     CREDIT_FROM_NS = 100000,  /* an allocation that has lost so much, by so many messages, is mapped on credit */
     CREDIT_MESSAGES = 3,
+    ADVANCES = 4,     /* mappings of usual allocations that a process may map on credit before any has saved something */
     KERNELS_PART = 4, /* so much of their price all messages must have lost before the kernels are loaded */
     TURNS_NS = 260000 /* what a packed message loses besides, if both ranks' kernels wait for turns on the GPU */
 };
@@ -67,14 +73,27 @@ static struct tutti_endpoint_account *account_of(struct tutti_endpoint_from *to,
     return account;
 }
 
-/* 1 if savings of earlier allocations pay what a mapping costs more than its messages have lost. The lock is held. */
-static int price_lends(const struct tutti_endpoint_from *to, const struct tutti_endpoint_account *account,
-                       uint64_t mapping)
+/* 1 if the advance of the process pays so much. */
+static int price_advances(struct tutti_endpoint *endpoint, uint64_t lent) TUTTI_HOLDS(endpoint->lock)
+{
+    const uint64_t all = ADVANCES * endpoint->device->share.usual_ns();
+    if (all - endpoint->advanced < lent)
+        return 0;
+    endpoint->advanced += lent;
+    tutti_count("allocations of this rank", TUTTI_OUTCOME_ASKED, "to be mapped in advance");
+    return 1;
+}
+
+/* 1 if savings of earlier allocations, or the advance, pay what a mapping costs more than its messages have lost. */
+static int price_lends(struct tutti_endpoint *endpoint, const struct tutti_endpoint_from *to,
+                       const struct tutti_endpoint_account *account, uint64_t mapping) TUTTI_HOLDS(endpoint->lock)
 {
     const int64_t lent = account->spent < mapping ? (int64_t)(mapping - account->spent) : 0;
     if (account->spent < CREDIT_FROM_NS || account->messages < CREDIT_MESSAGES || account->next ||
-        tutti_settings()->mapping_price_us || atomic_load_explicit(&to->earned, memory_order_relaxed) < lent)
+        tutti_settings()->mapping_price_us)
         return 0;
+    if (atomic_load_explicit(&to->earned, memory_order_relaxed) < lent)
+        return price_advances(endpoint, (uint64_t)lent);
     tutti_count("allocations of this rank", TUTTI_OUTCOME_ASKED, "to be mapped on credit");
     return 1;
 }
@@ -94,25 +113,27 @@ void tutti_endpoint_saves(struct tutti_endpoint *endpoint, int peer, uint64_t by
     price_earns(&endpoint->from[peer], (int64_t)tutti_endpoint_loses(bytes));
 }
 
-/* 1 if the peer is to map the allocation now, which loses ns more by this message. A peer that was asked maps one
- * allocation at a time, or cannot map this one: it is asked again ever more seldom. mapping: the price without kernels.
- * The lock is held. */
-static int price_asks(struct tutti_endpoint_from *to, struct tutti_endpoint_account *account, uint64_t ns,
-                      uint64_t mapping, uint64_t kernels)
+/* Whether the peer is to map the allocation now, which loses ns more by this message. A peer that was asked maps one
+ * allocation at a time, or cannot map this one: it is asked again ever more seldom. mapping: the price without
+ * kernels. */
+static enum tutti_pays price_asks(struct tutti_endpoint *endpoint, struct tutti_endpoint_from *to,
+                                  struct tutti_endpoint_account *account, uint64_t ns, uint64_t mapping,
+                                  uint64_t kernels) TUTTI_HOLDS(endpoint->lock)
 {
     const uint64_t least = account->next ? account->next : mapping;
     account->spent += ns;
     account->messages++;
     to->lost += ns;
     const int pays = account->spent >= least && (account->next || to->lost >= mapping + kernels / KERNELS_PART);
-    if (!pays && !price_lends(to, account, mapping))
-        return 0;
-    if (!account->next)
+    const uint64_t advanced = endpoint->advanced;
+    if (!pays && !price_lends(endpoint, to, account, mapping))
+        return TUTTI_PAYS_NOT;
+    if (!account->next && endpoint->advanced == advanced)
         price_earns(to, -(int64_t)mapping);
     const uint64_t next = account->next ? 2 * account->next : CREDIT_FROM_NS, all = mapping + kernels;
     account->next = next < all ? next : all;
     account->spent = 0;
-    return 1;
+    return pays ? TUTTI_PAYS : TUTTI_PAYS_AWAITS;
 }
 
 /* 1 once messages have lost as much as scratch costs, which is then paid. The lock is held. */
@@ -167,7 +188,8 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
                           : turns ? packing_loses(m->bytes) + TURNS_NS
                                   : packing_loses(m->bytes);
     const uint64_t saves = turns && stays ? 0 : loses_unpacked(m->bytes, single);
-    const int pays = price_asks(to, account, lost, mapping, lacks || turns ? 0 : price_of_kernels(gpu));
+    const enum tutti_pays pays =
+        price_asks(endpoint, to, account, lost, mapping, lacks || turns ? 0 : price_of_kernels(gpu));
     const int shows = shows_scratch(endpoint, to, m->index, maps);
     const int scratch_pays =
         maps != TUTTI_MAPS && several &&
@@ -226,7 +248,7 @@ void tutti_endpoint_meanwhile(struct tutti_endpoint *endpoint, int peer, struct 
                                                            tutti_mapping_size(rndv->share.what.bytes)),
                    now = tutti_now_ns();
     if (now - since >= expected) /* the sender is in no call: waiting has cost as much as the mapping */
-        atomic_store_explicit(&rndv->pays, 1, memory_order_relaxed);
+        atomic_store_explicit(&rndv->pays, TUTTI_PAYS, memory_order_relaxed);
     if (atomic_load_explicit(&rndv->must, memory_order_relaxed) != TUTTI_MUST_NOT)
         return;
     tutti_fiber_take(&endpoint->lock);
@@ -234,6 +256,8 @@ void tutti_endpoint_meanwhile(struct tutti_endpoint *endpoint, int peer, struct 
     const uint64_t waited = mapping && now > from->asked_at ? now - from->asked_at : 0;
     tutti_lock_give(&endpoint->lock);
     const uint64_t carried = tutti_endpoint_carrying(bytes);
+    if (mapping && atomic_load_explicit(&rndv->pays, memory_order_relaxed) == TUTTI_PAYS_AWAITS)
+        return;
     if (!mapping || carried <= waited || carried + waited <= expected) {
         atomic_store_explicit(&rndv->must, TUTTI_MUST_HURRY, memory_order_release);
         tutti_count("allocations of other ranks", TUTTI_OUTCOME_MAPPED, "after a message that the MPI is to carry");

@@ -126,7 +126,7 @@ static struct tutti_rndv *rndv_begin(struct tutti_endpoint *endpoint, int number
     rndv->layout_bytes = 0;
     rndv->short_rts = 0;
     TUTTI_RNDV_SET(rndv->engines, 0);
-    TUTTI_RNDV_SET(rndv->pays, 1);
+    TUTTI_RNDV_SET(rndv->pays, TUTTI_PAYS);
     rndv->gpu = (uint32_t)index;
     atomic_store_explicit(&rndv->must, TUTTI_MUST_NOT, memory_order_relaxed);
     TUTTI_RNDV_SET(rndv->packed, 0);

@@ -41,6 +41,10 @@ tutti_mpi_test(mpi-first-calls-random PROGRAM mpi-first_calls RANKS 3 RANKS_MPIC
 program(new_comms EVERYWHERE)
 tutti_mpi_test(mpi-new-comms PROGRAM mpi-new_comms RANKS 4 RANKS_MPICH 2
                ENV ${stats} ${first_packets} TUTTI_HOST_MAPPING_US=1 EVERYWHERE TIMEOUT 90)
+program(tuner EVERYWHERE)
+set(tuned ${stats} "TUTTI_RULES=message:*@direct alltoall:*@pipeline" TUTTI_CHANNEL_MB=2 TUTTI_HOST_MAPPING_US=2000)
+tutti_mpi_test(mpi-tuner PROGRAM mpi-tuner RANKS 2 ENV ${tuned} EVERYWHERE TIMEOUT 60)
+tutti_mpi_test(mpi-tuner-few PROGRAM mpi-tuner RANKS 2 ARGS few ENV ${tuned} TIMEOUT 60)
 program(repeated EVERYWHERE)
 tutti_mpi_test(mpi-repeated PROGRAM mpi-repeated RANKS 2
                ENV ${stats} "TUTTI_RULES=neighbor:*@ll moves_nonblocking:*@ll" TUTTI_TEST_EXPECT=packets EVERYWHERE TIMEOUT 60)
@@ -48,7 +52,7 @@ program(landed)
 tutti_mpi_test(mpi-landed PROGRAM mpi-landed RANKS 2 ENV TUTTI_RULES=message:*@direct TIMEOUT 60)
 # MPICH's MPI_STATUSES_IGNORE is an address that compilers take for an array without room.
 foreach(mpi IN LISTS TUTTI_MPIS)
-  foreach(name questions open_many mapping ahead own)
+  foreach(name questions open_many mapping ahead own tuner)
     if(TARGET mpi-${name}.${mpi})
       target_compile_options(mpi-${name}.${mpi} PRIVATE -Wno-stringop-overflow)
     endif()
