@@ -46,6 +46,9 @@ foreach(where root sides place place_sides)
   tutti_mpi_test(mpi-moves-forms-${where}-long PROGRAM mpi-moves_forms RANKS 3 RANKS_MPICH 2 ARGS ${where} long
                  ENV ${by_fetch} TUTTI_STAGING_MB=1 TIMEOUT 120)
 endforeach()
+program(moves_pieces)
+tutti_mpi_test(mpi-moves-pieces PROGRAM mpi-moves_pieces RANKS 3 MPIS openmpi TIMEOUT 40
+               ENV ${stats} TUTTI_STAGING_MB=1 TUTTI_TIMEOUT_SECONDS=10 "TUTTI_RULES=message:*@direct moves_mixed:*@direct")
 foreach(gpus 1 2)
   tutti_mpi_test(mpi-moves-forms-sides-shared-${gpus} PROGRAM mpi-moves_forms RANKS 4 MPIS openmpi ARGS sides
                  ENV ${by_fetch} TUTTI_HOST_GPUS=${gpus} TIMEOUT 60)
