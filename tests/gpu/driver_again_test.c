@@ -158,13 +158,16 @@ static void test_own(void **state)
         launch_own(streams[s], TUTTI_KERNEL_CHAIN, (uint64_t)s);
     assert_int_equal(fake->sets, sets + LAUNCHES + READY - LEFT - 1);
     assert_int_equal(fake->live(), live);
-    refused(streams[1]);
+    refused(streams[1]); /* what it had is freed: each launch is two objects of the driver */
+    assert_int_equal(fake->live(), live - 2);
     for (int s = 1; s < STREAMS; s++)
         assert_int_equal(device->stream.destroy(streams[s]), TUTTI_OK);
+    assert_int_equal(fake->live(), live - 2 * (READY - LEFT - 1) - (STREAMS - 1));
     fake->reset(0); /* what the stream has goes with its context */
     fake->current(0);
     launch_own(streams[0], TUTTI_KERNEL_LL, 11);
     assert_int_equal(device->stream.destroy(streams[0]), TUTTI_OK);
+    assert_int_equal(fake->stale, 0);
     fake->current(-1);
 }
 

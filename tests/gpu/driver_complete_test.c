@@ -15,6 +15,7 @@
 
 static const struct tutti_device *const device = &tutti_device_cuda;
 static struct fake_control *fake;
+enum { PLAIN = 0x08 /* CU_CTX_MAP_HOST, which was set before */, COMPLETE = 0x88 /* CU_CTX_SYNC_MEMOPS besides */ };
 
 /* Synchronous copies of an allocation are complete when they return, from the first question about it on. Copies of
  * other memory in the same context stay as they are. */
@@ -38,49 +39,67 @@ static void test_complete_memory(void **state)
         assert_int_equal(fake->waits, waits);
         assert_int_equal(device->memory.copy_now(other, text, sizeof text), TUTTI_OK); /* asked about by no call */
         assert_int_equal(fake->waits, waits + 1);
-        assert_int_equal(fake->flags(gpu), 8); /* CU_CTX_MAP_HOST, which was set before */
+        assert_int_equal(fake->flags(gpu), PLAIN);
         fake->capturing = fake->make_stream(gpu, 0);
         device->memory.classify(other, &memory);
         fake->capturing = NULL;
-        assert_int_equal(fake->flags(gpu), 8);
+        assert_int_equal(fake->flags(gpu), PLAIN);
         assert_int_equal(device->memory.free(own), TUTTI_OK);
         assert_int_equal(device->memory.free(other), TUTTI_OK);
     }
     fake->current(-1);
 }
 
-/* Memory of pools and mappings has no such attribute: all copies of its context are complete, also in one made after a
- * reset. Other flags stay. It is asked for once. */
+/* Memory of pools has no such attribute: all copies of its context are complete. Other flags stay. It is asked for
+ * once. Contexts of other GPUs stay as they are. */
 static void test_complete_copies(void **state)
 {
     (void)state;
-    static const enum fake_kind kinds[2] = {FAKE_POOL, FAKE_VMM};
-    const unsigned wanted = 0x88; /* CU_CTX_SYNC_MEMOPS besides */
     struct tutti_memory asked;
     void *memory;
-    for (int gpu = 0; gpu < 2; gpu++) {
-        fake->current(gpu);
-        assert_int_equal(device->memory.alloc(gpu, 100, &memory), TUTTI_OK);
-        assert_int_equal(fake->flags(gpu), 8);
-        assert_int_equal(device->memory.free(memory), TUTTI_OK);
-        memory = fake->make(gpu, kinds[gpu], 4096);
-        fake->busy = 3;
-        device->memory.classify(memory, &asked);
-        assert_int_equal(fake->flags(gpu), wanted);
-        assert_int_equal(fake->busy, 0);
-        fake->busy = 3;
-        device->memory.classify(memory, &asked);
-        device->memory.complete_all(gpu);
-        assert_int_equal(fake->busy, 3);
-        fake->busy = 0;
-        assert_int_equal(device->memory.free(memory), TUTTI_OK);
-    }
+    fake->current(0);
+    assert_int_equal(device->memory.alloc(0, 100, &memory), TUTTI_OK);
+    assert_int_equal(fake->flags(0), PLAIN);
+    assert_int_equal(device->memory.free(memory), TUTTI_OK);
+    memory = fake->make(0, FAKE_POOL, 4096);
+    fake->busy = 3;
+    device->memory.classify(memory, &asked);
+    assert_int_equal(fake->flags(0), COMPLETE);
+    assert_int_equal(fake->busy, 0);
+    fake->busy = 3;
+    device->memory.classify(memory, &asked);
+    device->memory.complete_all(0);
+    assert_int_equal(fake->busy, 3);
+    fake->busy = 0;
+    assert_int_equal(device->memory.free(memory), TUTTI_OK);
     fake->reset(1);
     fake->current(1);
-    assert_int_equal(fake->flags(1), 8);
     assert_int_equal(device->memory.alloc(1, 100, &memory), TUTTI_OK);
-    assert_int_equal(fake->flags(1), wanted);
+    assert_int_equal(fake->flags(1), PLAIN);
     assert_int_equal(device->memory.free(memory), TUTTI_OK);
+    fake->current(-1);
+}
+
+/* The same of a mapping that is the first memory of its GPU: the context in which Tutti works begins with the flag,
+ * also one that is made after a reset. */
+static void test_complete_later(void **state)
+{
+    (void)state;
+    struct tutti_memory asked;
+    void *memory;
+    for (int life = 0; life < 2; life++) {
+        fake->reset(1);
+        fake->current(1);
+        assert_int_equal(fake->flags(1), PLAIN);
+        if (life == 0) {
+            memory = fake->make(1, FAKE_VMM, 4096);
+            device->memory.classify(memory, &asked);
+            assert_int_equal(device->memory.free(memory), TUTTI_OK);
+        }
+        assert_int_equal(device->memory.alloc(1, 100, &memory), TUTTI_OK);
+        assert_int_equal(fake->flags(1), COMPLETE);
+        assert_int_equal(device->memory.free(memory), TUTTI_OK);
+    }
     fake->current(-1);
 }
 
@@ -132,11 +151,11 @@ static void test_contexts_beside(void **state)
     for (int round = 0; round < 2; round++) {
         void *const context = fake->make_context(0);
         own = fake->make_in(context, 4096);
-        assert_int_equal(fake->flags_of(context), 0x08);
+        assert_int_equal(fake->flags_of(context), PLAIN);
         fake->busy = 3;
         device->memory.classify(own, &memory);
         assert_int_equal(memory.gpu, 0);
-        assert_int_equal(fake->flags_of(context), 0x88);
+        assert_int_equal(fake->flags_of(context), COMPLETE);
         assert_int_equal(fake->busy, 0);
         fake->busy = 3;
         device->memory.classify(own, &memory);
@@ -293,11 +312,11 @@ static void test_copies_in_turns(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_complete_memory),  cmocka_unit_test(test_complete_copies),
-        cmocka_unit_test(test_contexts_beside),  cmocka_unit_test(test_contexts_in_turns),
-        cmocka_unit_test(test_copies_under_way), cmocka_unit_test(test_copies_in_capture),
-        cmocka_unit_test(test_copy_ordinary),    cmocka_unit_test(test_copies_in),
-        cmocka_unit_test(test_copies_in_turns)};
+        cmocka_unit_test(test_complete_memory),   cmocka_unit_test(test_complete_copies),
+        cmocka_unit_test(test_complete_later),    cmocka_unit_test(test_contexts_beside),
+        cmocka_unit_test(test_contexts_in_turns), cmocka_unit_test(test_copies_under_way),
+        cmocka_unit_test(test_copies_in_capture), cmocka_unit_test(test_copy_ordinary),
+        cmocka_unit_test(test_copies_in),         cmocka_unit_test(test_copies_in_turns)};
     if (argc != 2 || !(fake = fake_open(dlopen(argv[1], RTLD_NOW))))
         return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);

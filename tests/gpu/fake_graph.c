@@ -6,6 +6,15 @@
 
 static struct CUgraph_st *instantiated;
 
+/* 1: the context that the graph was instantiated in is current. */
+static int fake_graph_valid(const struct CUgraph_st *made)
+{
+    const CUcontext current = fake_stack[fake_depth - 1];
+    const int valid = made->context == current && made->life == current->id;
+    fake_state.stale += !valid;
+    return valid;
+}
+
 EXPORT CUresult cuGraphCreate(CUgraph *out, unsigned flags)
 {
     CONTEXT();
@@ -42,6 +51,7 @@ EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph, uns
     *made = *graph;
     made->of = graph;
     made->context = fake_stack[fake_depth - 1];
+    made->life = made->context->id;
     made->older = instantiated;
     instantiated = made;
     fake_objects++;
@@ -54,7 +64,7 @@ EXPORT CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode 
 {
     CONTEXT();
     struct CUgraph_st *made = (struct CUgraph_st *)(void *)exec;
-    if (made->of != (struct CUgraph_st *)(void *)node || made->context != fake_stack[fake_depth - 1])
+    if (made->of != (struct CUgraph_st *)(void *)node || !fake_graph_valid(made))
         return CUDA_ERROR_INVALID_VALUE;
     fake_state.sets++;
     fake_set_node(made, what);
@@ -74,6 +84,8 @@ EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
         STREAM(stream);
         return fake_state.capturing ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
     }
+    if (!fake_depth || !fake_stack[fake_depth - 1] || !fake_graph_valid(graph))
+        return CUDA_ERROR_INVALID_HANDLE;
     fake_state.replays++;
     return cuLaunchKernel(graph->node.func, graph->node.gridDimX, 1, 1, graph->node.blockDimX, graph->node.blockDimY, 1,
                           0, stream, parameters, NULL);
@@ -84,7 +96,7 @@ EXPORT CUresult cuGraphExecDestroy(CUgraphExec exec)
     struct CUgraph_st *gone = (struct CUgraph_st *)(void *)exec, **at = &instantiated;
     while (*at && *at != gone)
         at = &(*at)->older;
-    if (!*at)
+    if (!*at || !fake_graph_valid(gone))
         return CUDA_ERROR_INVALID_VALUE;
     *at = gone->older;
     free(gone);

@@ -19,6 +19,7 @@ struct fake_control {
     char launched[96];     /* last kernel */
     unsigned long replays; /* launches of graphs */
     unsigned long sets;    /* of them that were given other parameters */
+    unsigned long stale;   /* uses of graphs whose context has gone, or is another one: real drivers need not notice */
     unsigned blocks, threads, rows;
     void *stream;                 /* that it was launched in */
     unsigned char arguments[256]; /* its first bytes of arguments */

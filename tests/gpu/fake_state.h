@@ -26,6 +26,7 @@ struct CUgraph_st {
     unsigned char arguments[TUTTI_PACK_FEW_BYTES]; /* of other kernels the first 256 */
     unsigned long long sense[2];
     CUcontext context;
+    unsigned long long life;  /* the context's number: a reset GPU has another context at the same place */
     struct CUgraph_st *of;    /* the graph that it was instantiated from */
     struct CUgraph_st *older; /* instantiated, kept reachable: what a context that is reset held, nobody frees */
 };
