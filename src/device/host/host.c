@@ -327,6 +327,12 @@ static uint64_t host_share_usual_ns(void)
     return (uint64_t)tutti_settings()->host_mapping_us * 1000;
 }
 
+static uint64_t host_share_joined_ns(void)
+{
+    const int us = tutti_settings()->host_joined_us;
+    return us > 0 ? (uint64_t)us * 1000 : host_share_usual_ns();
+}
+
 /* Rows of leaders can run only where ranks share GPUs, the others only where they do not. */
 static const char host_rules[] = "allreduce:"
                                  " 0-4k@leader_oneshot *@leader *@leader_twoshot"
@@ -384,6 +390,7 @@ const struct tutti_device tutti_device_host = {
     .share.release = kept_release_at_rest,
     .share.maps_beside = host_maps_beside,
     .share.usual_ns = host_share_usual_ns,
+    .share.joined_ns = host_share_joined_ns,
     .share.reach = kept_reach_memory,
     .range.grain = tutti_host_range_grain,
     .range.open = kept_range_open,

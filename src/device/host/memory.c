@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -406,8 +407,10 @@ int tutti_host_import(int gpu, const struct tutti_export *what, int fd, void **b
         status = TUTTI_ERR_DEVICE;
     if (status == TUTTI_OK && !tutti_host_import_can(gpu, what))
         status = TUTTI_ERR_UNAVAILABLE;
-    if (tutti_settings()->host_mapping_us > 0)
-        usleep((useconds_t)tutti_settings()->host_mapping_us);
+    static atomic_int joined;
+    const int us = tutti_settings()->host_mapping_us, again = tutti_settings()->host_joined_us;
+    if (us > 0)
+        usleep((useconds_t)(atomic_exchange(&joined, 1) && again > 0 ? again : us));
     if (status == TUTTI_OK)
         status = tutti_host_region_map(fd, offset, what->bytes, 0, &region);
     if (status == TUTTI_OK) {

@@ -103,6 +103,19 @@ static void settle_scratch(struct tutti_endpoint *endpoint, int peer, uint64_t i
     }
 }
 
+/* For the price of the next ones: the first mapping of a peer's memory has joined the GPUs, which they need not. */
+static void map_took(struct tutti_endpoint *endpoint, struct tutti_endpoint_from *from, uint64_t ns)
+{
+    _Atomic uint64_t *const mapping_ns = tutti_endpoint_mine(endpoint)->mapping_ns;
+    const enum tutti_mapping_size size = tutti_mapping_size(from->asked.bytes);
+    if (!from->joined && from->mapped && endpoint->device->share.joined_ns) {
+        from->joined = 1;
+        if (size == TUTTI_MAPPING_SMALL)
+            ns = endpoint->device->share.joined_ns();
+    }
+    atomic_store_explicit(&mapping_ns[size], ns > 0 ? ns : 1, memory_order_relaxed);
+}
+
 /* On a thread beside: the driver takes milliseconds. */
 static void map_asked(void *with)
 {
@@ -119,9 +132,7 @@ static void map_asked(void *with)
         from->mapped = NULL;
     if (from->fd >= 0)
         close(from->fd);
-    const uint64_t took = tutti_now_ns() - begun;
-    atomic_store_explicit(&tutti_endpoint_mine(endpoint)->mapping_ns[tutti_mapping_size(from->asked.bytes)],
-                          took > 0 ? took : 1, memory_order_relaxed);
+    map_took(endpoint, from, tutti_now_ns() - begun);
     atomic_store_explicit(&from->mapping, TUTTI_ENDPOINT_MAPPED, memory_order_release);
     tutti_endpoint_ended(endpoint);
 }

@@ -45,6 +45,7 @@ struct tutti_endpoint_from {
     int asked_gpu, asked_channel; /* GPU and channel that it is to be mapped for */
     unsigned asked_life;          /* of that GPU */
     uint64_t asked_at;            /* time */
+    int joined;                   /* 1: memory of the peer has been mapped: the GPUs are joined */
     int kernels;                  /* 1: a short message waits for the mapping: kernels are loaded with it */
     _Atomic int mapping;          /* enum tutti_endpoint_mapping */
     int fd;                       /* of `mapping` MAPPING; -1: none */
@@ -68,7 +69,7 @@ struct tutti_endpoint_from {
     struct tutti_endpoint_account {
         uint64_t id, spent; /* spent: in ns, since the peer was asked to map it */
         uint64_t next;      /* how much is spent until the peer is asked again; 0: it was not asked yet */
-        unsigned messages;
+        unsigned messages, awaits; /* awaits: so many more messages wait for its mapping */
     } account[TUTTI_ENDPOINT_ACCOUNTS][TUTTI_ENDPOINT_WAYS]; /* by the id: one look, not one at each */
     unsigned accounts;
     _Atomic int64_t earned; /* ns that mappings have saved beyond their price; within bounds */

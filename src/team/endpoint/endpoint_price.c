@@ -10,8 +10,8 @@
  *
  * A process begins with an advance of some mappings: its first mappings show whether they pay. A program that times a
  * few exchanges to choose among ways of its own (a tuner) so sees what later ones take. The message that brings such a
- * mapping waits for it: the driver holds back the copies of a staged one meanwhile. What is lent so is the most that a
- * program with few messages is slower by.
+ * mapping waits for it, and so do those behind it: the driver holds back the copies of staged ones meanwhile. What is
+ * lent so is the most that a program with few messages is slower by.
  */
 #include "team/endpoint/endpoint_own.h"
 
@@ -30,16 +30,22 @@ enum {
     EARNED_MOST_NS = 5000000, /* savings that are kept for a peer at most: what a program can lose that changes */
     CREDIT_FROM_NS = 100000,  /* an allocation that has lost so much, by so many messages, is mapped on credit */
     CREDIT_MESSAGES = 3,
-    ADVANCES = 4,     /* mappings of usual allocations that a process may map on credit before any has saved something */
+    ADVANCES = 4,       /* mappings of usual allocations that a process may map on credit before any has saved something */
+    AWAITING_MOST = 64, /* messages that wait for such a mapping */
+    AWAITS_TIMES = 2,   /* of what a mapping takes: so long they wait. Both ranks may map at once, one behind the other */
     KERNELS_PART = 4, /* so much of their price all messages must have lost before the kernels are loaded */
     TURNS_NS = 260000 /* what a packed message loses besides, if both ranks' kernels wait for turns on the GPU */
 };
 
-static uint64_t price_of(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *of,
-                         enum tutti_mapping_size size)
+/* Of a peer that has mapped nothing of this rank the first mapping: the GPUs are to be joined. */
+static uint64_t price_of(const struct tutti_endpoint *endpoint, const struct tutti_endpoint_from *to,
+                         const struct tutti_endpoints *of, enum tutti_mapping_size size)
 {
-    const uint64_t set = (uint64_t)tutti_settings()->mapping_price_us * 1000;
-    return set ? set : tutti_endpoint_mapping_takes(endpoint, of, size);
+    const uint64_t set = (uint64_t)tutti_settings()->mapping_price_us * 1000, usual = endpoint->device->share.usual_ns();
+    const uint64_t takes = tutti_endpoint_mapping_takes(endpoint, of, size);
+    if (set)
+        return set;
+    return takes < usual && !atomic_load_explicit(&to->leased, memory_order_relaxed) ? usual : takes;
 }
 
 /* What a mapping costs more while they are not loaded; no part of what is owed. */
@@ -126,14 +132,20 @@ static enum tutti_pays price_asks(struct tutti_endpoint *endpoint, struct tutti_
     to->lost += ns;
     const int pays = account->spent >= least && (account->next || to->lost >= mapping + kernels / KERNELS_PART);
     const uint64_t advanced = endpoint->advanced;
+    if (account->awaits > 0 && !pays) {
+        account->awaits--;
+        return TUTTI_PAYS_AWAITS;
+    }
     if (!pays && !price_lends(endpoint, to, account, mapping))
         return TUTTI_PAYS_NOT;
+    if (!pays)
+        account->awaits = AWAITING_MOST;
     if (!account->next && endpoint->advanced == advanced)
         price_earns(to, -(int64_t)mapping);
     const uint64_t next = account->next ? 2 * account->next : CREDIT_FROM_NS, all = mapping + kernels;
     account->next = next < all ? next : all;
     account->spent = 0;
-    return pays ? TUTTI_PAYS : TUTTI_PAYS_AWAITS;
+    return account->awaits > 0 ? TUTTI_PAYS_AWAITS : TUTTI_PAYS;
 }
 
 /* 1 once messages have lost as much as scratch costs, which is then paid. The lock is held. */
@@ -141,7 +153,7 @@ static int price_of_scratch_is_spent(const struct tutti_endpoint *endpoint, cons
                                      struct tutti_endpoint_from *to, uint64_t ns, int gpu, int lacks)
     TUTTI_HOLDS(endpoint->lock)
 {
-    const uint64_t least = SCRATCH_PRICES * price_of(endpoint, theirs, TUTTI_MAPPING_SMALL);
+    const uint64_t least = SCRATCH_PRICES * price_of(endpoint, to, theirs, TUTTI_MAPPING_SMALL);
     to->unpacked += ns;
     if (to->unpacked < (lacks ? least / SCRATCH_PRICES + SCRATCH_NS : least + price_of_kernels(gpu)))
         return 0;
@@ -174,7 +186,7 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
     const int several = tutti_endpoint_several(endpoint, m->peer, m->index, m->id), gpu = endpoint->gpu[m->index].gpu;
     const int maps = atomic_load(&theirs->maps[endpoint->node->rank][m->index]);
     const int turns = tutti_endpoint_takes_turns(endpoint, m->peer, gpu);
-    const uint64_t mapping = price_of(endpoint, theirs, tutti_mapping_size(m->extent));
+    const uint64_t mapping = price_of(endpoint, to, theirs, tutti_mapping_size(m->extent));
     const int lacks = m->bytes > TUTTI_ENDPOINT_FIRST_BYTES && tutti_endpoint_lacks_kernels(endpoint, gpu);
     tutti_fiber_take(&endpoint->lock);
     struct tutti_endpoint_account *const account = account_of(to, m->id);
@@ -247,7 +259,8 @@ void tutti_endpoint_meanwhile(struct tutti_endpoint *endpoint, int peer, struct 
     const uint64_t expected = tutti_endpoint_mapping_takes(endpoint, tutti_endpoint_mine(endpoint),
                                                            tutti_mapping_size(rndv->share.what.bytes)),
                    now = tutti_now_ns();
-    if (now - since >= expected) /* the sender is in no call: waiting has cost as much as the mapping */
+    const int awaits = atomic_load_explicit(&rndv->pays, memory_order_relaxed) == TUTTI_PAYS_AWAITS;
+    if (now - since >= expected * (awaits ? AWAITS_TIMES : 1)) /* the sender is in no call: it has cost as much */
         atomic_store_explicit(&rndv->pays, TUTTI_PAYS, memory_order_relaxed);
     if (atomic_load_explicit(&rndv->must, memory_order_relaxed) != TUTTI_MUST_NOT)
         return;

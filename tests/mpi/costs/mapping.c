@@ -170,6 +170,15 @@ static void spend_advance(void)
     staged_before += staged();
 }
 
+/* Once memory of the peer is mapped, further mappings cost less (TUTTI_HOST_JOINED_US): the advance has room for more. */
+static void when_joined(void)
+{
+    short_lived(PAY_ADVANCE);
+    const uint64_t n = kit_counted("allocations of this rank", "to be mapped in advance");
+    CHECK(kit_rank == 1 || n > SHORT_LIVED / 2, "%llu of %d allocations are mapped in advance", (unsigned long long)n,
+          SHORT_LIVED);
+}
+
 /* One allocation is mapped after so many messages, and not before, unless a message took as long as a mapping: then its
  * receiver may have mapped the allocation while the sender did not run. */
 static void when_it_pays(int pay)
@@ -445,6 +454,8 @@ int main(int argc, char **argv)
         when_it_pays(PAY_BY_ENGINE);
     else if (argc > 1 && strcmp(argv[1], "price") == 0)
         when_it_pays(PAY_BY_KERNEL);
+    else if (argc > 1 && strcmp(argv[1], "joined") == 0)
+        when_joined();
     else if (argc > 1 && strcmp(argv[1], "credit") == 0)
         when_credit_ends();
     else if (argc > 1 && strcmp(argv[1], "scratch") == 0)
