@@ -17,8 +17,9 @@
 #include "team/deferred_free.h"
 
 enum {
-    LOSES_BYTES = 4096, /* a fetched message loses a ns for so many bytes while the other direction is busy too */
-    PART = 4            /* both directions are busy if this rank sends so large a part of the message, or more */
+    LOSES_BYTES = 4096,   /* a fetched message loses a ns for so many bytes while the other direction is busy too */
+    STORING_BYTES = 1024, /* the same while this rank stores messages: then its GPU alone drives both directions */
+    PART = 4              /* both directions are busy if this rank sends so large a part of the message, or more */
 };
 
 /* ---- rules ---- */
@@ -99,8 +100,11 @@ int tutti_put_ask(struct tutti_p2p_fetch *f)
     if (when == NEVER || !rndv_put_is_possible(f) || !rndv_put_is_wanted(f, recv->bytes, when))
         return 0;
     recv->asked = when;
+    const uint64_t loses =
+        recv->bytes /
+        (atomic_load_explicit(&tutti_progress_owed, memory_order_relaxed) > 0 ? STORING_BYTES : LOSES_BYTES);
     if (tutti_endpoint_is_streamed(endpoint) ||
-        !tutti_endpoint_put_pays(endpoint, peer, recv->elements.places.id, recv->bytes / LOSES_BYTES) ||
+        !tutti_endpoint_put_pays(endpoint, peer, recv->elements.places.id, loses) ||
         !tutti_endpoint_show(endpoint, peer, tutti_elements_run(&recv->elements), recv->elements.places.id, f->gpu,
                              &into))
         return 0;
