@@ -29,11 +29,10 @@ struct tutti_request *tutti_receive_entry(MPI_Comm comm, const char *call, const
 void tutti_receive_begun(struct tutti_request *entry);
 /* This rank takes rendezvous from now on: receives that are open already may get RTSs in any wait of this rank. */
 void tutti_receives_listen(void);
-/* One more receive may get an RTS, so that every wait looks at the receives when a peer asks for that; one less. */
+/* One more receive may get an RTS, so that every wait looks at the receives when a peer asks for that; one
+ * less. */
 void tutti_receives_open(void);
 void tutti_receives_close(void);
-/* What looks at receives that are in no table of requests. */
-void tutti_receives_also(void (*look)(void));
 
 /* recv_again.c: the entry of a receive like one that has ended, into device memory, and what the MPI receives into.
  * NULL: no kept receive is like it, and tutti_receive_entry() makes an entry. end: the MPI's call has returned this

@@ -12,6 +12,7 @@
 #include "mpi/comm/comms.h"
 #include "mpi/message/requests.h"
 #include "mpi/message/rndv_send.h"
+#include "mpi/message/short_recv.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/self.h"
 #include "mpi/request/request.h"
@@ -256,18 +257,11 @@ void tutti_send_await(struct tutti_send_request *sent)
  * RTSs may be for receives that the program posts later. */
 enum { REST = 8 };
 
-static void (*receives_also)(void); /* NULL: no receives beside those of the table */
-
-void tutti_receives_also(void (*look)(void))
-{
-    receives_also = look;
-}
-
+/* Those that the program holds, and those with memory of their own. */
 static void receives_look(void)
 {
     tutti_requests_look();
-    if (receives_also)
-        receives_also();
+    tutti_stamped_look();
 }
 
 /* Where this rank waits for its sends, its peers may wait for theirs too, in calls that fetch no message. So this rank

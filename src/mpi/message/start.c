@@ -147,7 +147,6 @@ void tutti_receives_end(void)
 void tutti_receives_begin(void)
 {
     tutti_unwatched_begin(tutti_endpoint && !tutti_far_on && !tutti_door.multiple, watch_receive);
-    tutti_receives_also(tutti_stamped_look);
     if (tutti_endpoint)
         tutti_endpoint_on_use(tutti_endpoint, tutti_receives_end, tutti_receives_listen);
 }
