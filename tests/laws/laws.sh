@@ -140,11 +140,12 @@ done < <(grep -rnE '\b(nanosleep|clock_nanosleep|usleep|sleep|sched_yield|pthrea
 #   mpi/rma/mapped_words.c            no peer: a kernel of this process
 #   mpi/rma/mapped_attach.c           no peer: the descriptor was sent before the row that names it, and it is bounded
 #   mpi/rma/mapped_owner.c            no peer: a thread of this process that was told to end, and has nothing left to serve
+#   mpi/request/freed.c              another thread of this process, which looks at the freed requests without waits, and it is bounded
 #   mpi/comm/streams.c                no peer: its stream is idle where the program frees the communicator
 while read -r line; do
     case $line in
     src/dtype/pack/channel.c:*|src/dtype/pack/copies.c:*|src/p2p/both.c:*|src/progress/gate.c:*|src/team/mappings/cache.c:*|src/team/wait.c:*|src/coll/call/reservation.c:*) ;;
-    src/team/mesh.c:*|src/team/node.c:*|src/team/roll.c:*|src/team/resources.c:*|src/mpi/rma/mapped_words.c:*|src/mpi/rma/mapped_attach.c:*|src/mpi/rma/mapped_owner.c:*|src/mpi/comm/streams.c:*) ;;
+    src/team/mesh.c:*|src/team/node.c:*|src/team/roll.c:*|src/team/resources.c:*|src/mpi/rma/mapped_words.c:*|src/mpi/rma/mapped_attach.c:*|src/mpi/rma/mapped_owner.c:*|src/mpi/comm/streams.c:*|src/mpi/request/freed.c:*) ;;
     src/shmem/heap_*) ;; # tables of heaps: an operation of the address space
     *) breach "a quiet wait, in which a peer may need what this rank does not bring on: $line" ;;
     esac

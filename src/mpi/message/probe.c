@@ -27,7 +27,8 @@ static inline void probe_poll(void)
 /* A found message may show that a receive which the program has freed is complete. */
 static inline int probe_swept(int code)
 {
-    tutti_requests_sweep(0);
+    if (!tutti_inside)
+        tutti_requests_sweep(0);
     return code;
 }
 

@@ -130,6 +130,48 @@ int tutti_short_recv_end(struct tutti_short_recv *short_recv, const MPI_Status *
     return code;
 }
 
+/* ---- requests that the program has freed ---- */
+
+struct short_freed {
+    struct tutti_short_recv *short_recv; /* NULL: it has ended */
+};
+
+static int short_freed_arrived(struct tutti_request *entry, const MPI_Status *status, struct tutti_batch *batch)
+{
+    struct tutti_short_recv *const short_recv = TUTTI_REQUEST_OF(struct short_freed, entry)->short_recv;
+    (void)batch;
+    if (!tutti_short_recv_move(short_recv, status))
+        tutti_short_recv_drop(short_recv, status);
+    entry->coming = !short_recv->moved && (!short_recv->dropping || tutti_recv_is_open(short_recv->dropping));
+    return entry->coming;
+}
+
+static int short_freed_deliver(struct tutti_request *entry, MPI_Status *status)
+{
+    struct short_freed *const freed = TUTTI_REQUEST_OF(struct short_freed, entry);
+    struct tutti_short_recv *const short_recv = freed->short_recv;
+    freed->short_recv = NULL;
+    return tutti_short_recv_end(short_recv, status, MPI_SUCCESS);
+}
+
+static void short_freed_close(struct tutti_request *entry)
+{
+    tutti_short_recv_free(TUTTI_REQUEST_OF(struct short_freed, entry)->short_recv);
+}
+
+static const struct tutti_request_kind short_freed_kind = {.name = "freed receive with memory of its own",
+                                                           .arrived = short_freed_arrived,
+                                                           .deliver = short_freed_deliver,
+                                                           .close = short_freed_close};
+
+struct tutti_request *tutti_short_recv_freed(struct tutti_short_recv *short_recv, MPI_Request request)
+{
+    struct tutti_request *const entry = tutti_request_new(&short_freed_kind, request, short_recv->comm);
+    if (entry)
+        TUTTI_REQUEST_OF(struct short_freed, entry)->short_recv = short_recv;
+    return entry;
+}
+
 /* ---- when errors return ---- */
 
 void tutti_short_recv_look(MPI_Errhandler handler)

@@ -42,6 +42,9 @@ int tutti_short_recv_move(struct tutti_short_recv *short_recv, const MPI_Status 
 void tutti_short_recv_drop(struct tutti_short_recv *short_recv, const MPI_Status *status);
 /* The receive is complete, with this code: an MPI code. Waits until the sender of an RTS is released. */
 int tutti_short_recv_end(struct tutti_short_recv *short_recv, const MPI_Status *status, int code);
+/* The program frees the request while the receive is active: the entry for tutti_request_orphan(), which takes over
+ * short_recv; NULL: no memory. */
+struct tutti_request *tutti_short_recv_freed(struct tutti_short_recv *short_recv, MPI_Request request);
 /* stamped.c. Looks at those that the program has not completed: a message that has arrived is moved, and the sender of
  * one that is too long is released. Never waits. */
 void tutti_stamped_look(void);

@@ -157,51 +157,6 @@ int tutti_stamped_end(struct tutti_stamped *stamped, MPI_Status *status, int cod
     return short_recv ? tutti_short_recv_end(short_recv, status, code) : code;
 }
 
-/* ---- requests that the program has freed: their own buffers wait for the message ---- */
-
-static void stamped_sweep(void);
-static struct tutti_step freed_step = {.name = "freed receives", .poll = stamped_sweep};
-static pthread_mutex_t freed_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct tutti_stamped *freed;
-
-static void stamped_sweep(void)
-{
-    TUTTI_INSIDE();
-    if (pthread_mutex_trylock(&freed_lock) != 0) /* also from within its own fetches */
-        return;
-    for (struct tutti_stamped **at = &freed; *at;) {
-        struct tutti_stamped *stamped = *at;
-        MPI_Status status;
-        int flag = 0, code = tutti_look(stamped->request, &flag, &status);
-        if (code == MPI_SUCCESS && !flag) {
-            at = &stamped->next;
-            continue;
-        }
-        *at = stamped->next;
-        tutti_unraised++; /* no call of the program is there to report an error */
-        tutti_short_recv_end(stamped->short_recv, &status, code);
-        tutti_unraised--;
-        just_MPI_Request_free(&stamped->request);
-        tutti_step_close(&freed_step);
-        free(stamped);
-    }
-    pthread_mutex_unlock(&freed_lock);
-}
-
-static void stamped_free_later(struct tutti_stamped *stamped)
-{
-    pthread_mutex_lock(&lock);
-    HASH_DEL(stamped_all, stamped);
-    pthread_mutex_unlock(&lock);
-    pthread_mutex_lock(&freed_lock);
-    stamped->next = freed;
-    freed = stamped;
-    pthread_mutex_unlock(&freed_lock);
-    tutti_progress_add(&freed_step);
-    tutti_step_open(&freed_step);
-    tutti_requests_sweep_too(&freed_step);
-}
-
 /* ---- one request ---- */
 
 /* A receive that replaces a persistent one. Its error is raised on its communicator, as that of the persistent one
@@ -296,6 +251,22 @@ static int stamped_MPI_Request_get_status(MPI_Request request, int *flag, MPI_St
     return code;
 }
 
+/* Its memory waits for the message. */
+static int stamped_short_free(struct tutti_stamped *stamped, MPI_Request *request)
+{
+    struct tutti_request *const entry = tutti_short_recv_freed(stamped->short_recv, *request);
+    if (!entry)
+        return tutti_fail_comm(stamped->short_recv->comm, MPI_ERR_NO_MEM);
+    short_end(stamped);
+    atomic_fetch_sub(&tutti_stamped_open, 1);
+    if (stamped->unexpected)
+        tutti_unexpected_orphan(stamped->unexpected);
+    stamped_destroy(stamped);
+    tutti_request_orphan(entry);
+    *request = tutti_handles.no_request;
+    return MPI_SUCCESS;
+}
+
 static int stamped_MPI_Request_free(MPI_Request *request)
 {
     if (unlikely(tutti_made_open) && request)
@@ -304,16 +275,8 @@ static int stamped_MPI_Request_free(MPI_Request *request)
         !tutti_stamped_none() || unlikely(atomic_load_explicit(&tutti_stamped_persistent, memory_order_relaxed) != 0);
     struct tutti_stamped *stamped =
         likely(!any) || !request || *request == tutti_handles.no_request ? NULL : tutti_stamped_find(*request);
-    if (stamped && stamped->short_recv) {
-        short_end(stamped);
-        atomic_fetch_sub(&tutti_stamped_open, 1);
-        if (stamped->unexpected)
-            tutti_unexpected_orphan(stamped->unexpected);
-        stamped->unexpected = NULL;
-        *request = tutti_handles.no_request;
-        stamped_free_later(stamped);
-        return MPI_SUCCESS;
-    }
+    if (stamped && stamped->short_recv)
+        return stamped_short_free(stamped, request);
     if (stamped) { /* another request may get the handle once it is free */
         if (!stamped->persistent || stamped->instead != tutti_handles.no_request)
             atomic_fetch_sub(&tutti_stamped_open, 1);

@@ -60,7 +60,6 @@ struct tutti_stamped {
     MPI_Datatype type; /* held: the program may free it before a start */
     int source, tag;
     MPI_Comm comm;
-    struct tutti_stamped *next; /* among the freed ones */
     UT_hash_handle hh;
 };
 extern atomic_int tutti_stamped_open;       /* stamped requests that are under way */

@@ -1,8 +1,10 @@
 /* Requests that the program has freed before they completed: the memory of Tutti's that they use outlives them, and
- * what they receive is handed on. They are a step: a program may only probe until the data are there. */
+ * what they receive is handed on. They are a step: a program may only probe until the data are there. One thread at a
+ * time looks at them. */
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "core/lock.h"
 #include "core/settings.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/quiet.h"
@@ -13,7 +15,8 @@ static void freed_poll(void);
 static struct tutti_step step = {.name = "requests that the program has freed", .poll = freed_poll};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tutti_request *freed;
-static _Atomic(struct tutti_step *) also;
+static struct tutti_lock looks; /* of the thread that looks at them */
+__thread int tutti_sweeps_off;
 
 static void freed_put(struct tutti_request *entry)
 {
@@ -48,16 +51,24 @@ static int freed_complete(struct tutti_request *entry)
     return 1;
 }
 
-/* Completes what can be completed. 1: nothing is left. */
-static int none_freed(void *unused)
+static int none_freed(void)
+{
+    return likely(atomic_load_explicit(&step.open, memory_order_acquire) == 0);
+}
+
+/* Completes what can be completed. 0: another thread is at it, or this one. */
+static int freed_look(void *unused)
 {
     (void)unused;
-    if (likely(!tutti_step_busy(&step)))
+    if (none_freed())
         return 1;
+    if (!tutti_lock_try(&looks))
+        return 0;
     pthread_mutex_lock(&lock);
     struct tutti_request *mine = freed;
     freed = NULL;
     pthread_mutex_unlock(&lock);
+    tutti_sweeps_off++;
     while (mine) {
         struct tutti_request *next = mine->next;
         if (freed_complete(mine)) {
@@ -68,32 +79,37 @@ static int none_freed(void *unused)
         }
         mine = next;
     }
-    return !tutti_step_busy(&step);
+    tutti_sweeps_off--;
+    tutti_lock_give(&looks);
+    return 1;
+}
+
+static int freed_ended(void *unused)
+{
+    (void)freed_look(unused);
+    return none_freed();
 }
 
 static void freed_poll(void)
 {
-    (void)none_freed(NULL);
+    (void)freed_look(NULL);
 }
 
-void tutti_requests_sweep_too(struct tutti_step *other)
-{
-    atomic_store_explicit(&also, other, memory_order_release);
-}
-
-__thread int tutti_sweeps_off;
-
+/* Another thread may look at a request right now, and have asked the MPI before the message arrived. So a call waits
+ * for that thread, and looks then. It makes no calls of the MPI meanwhile: the MPI's lock is not a fair one, and a
+ * thread of the program that only probes would keep it from the other thread. After a second it gives up: a callback
+ * that the MPI calls with a lock held may have made the call. */
 void tutti_requests_sweep(int all)
 {
-    if (tutti_sweeps_off)
+    enum { SECONDS = 1 };
+    if (tutti_sweeps_off || none_freed())
         return;
-    struct tutti_step *other = atomic_load_explicit(&also, memory_order_acquire);
-    if (other && tutti_step_busy(other))
-        other->poll();
-    if (!all)
-        (void)none_freed(NULL);
-    else
-        tutti_progress_wait(&(const struct tutti_wait){.done = none_freed,
+    if (all)
+        tutti_progress_wait(&(const struct tutti_wait){.done = freed_ended,
                                                        .what = "in MPI_Finalize, for requests that were freed",
                                                        .seconds = tutti_settings()->timeout_seconds});
+    else if (tutti_progress_polling())
+        freed_poll();
+    else
+        tutti_progress_wait(&(const struct tutti_wait){.done = freed_look, .quiet = 1, .seconds = SECONDS});
 }

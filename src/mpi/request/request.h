@@ -229,9 +229,6 @@ void tutti_request_orphan(struct tutti_request *entry);
 /* Completes those freed requests that are ready; with `all`, waits for each. Used before the return of a call from
  * which the program may conclude that its data have arrived. */
 void tutti_requests_sweep(int all);
-/* Polls this step with each sweep too, while it is open. There is one. */
-struct tutti_step;
-void tutti_requests_sweep_too(struct tutti_step *other);
 
 static inline int tutti_was_cancelled(const MPI_Status *status)
 {

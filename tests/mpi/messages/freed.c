@@ -1,19 +1,23 @@
 /* Receives that the program frees while they are active. Their data are there once any call has shown the program that
  * the peer's synchronous send is complete; nothing is written into the buffer after that. A program that only probes
  * gets them too. A persistent one is freed when it has completed: then the attribute of its type is deleted. Errors of
- * such receives call no error handler. Two ranks: rank 0 sends, rank 1 is looked at. */
+ * such receives call no error handler. Two ranks: rank 0 sends, rank 1 is looked at.
+ * freed [beside]: meanwhile another thread of rank 1 probes, so it looks at the freed receives too. */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "kit.h"
 
-enum { LONG = 20000, SHORT = 10, DATA = 3, WORD = 4, GO = 5, SECONDS = 20, ROUNDS = 2 };
+enum { LONG = 20000, SHORT = 10, DATA = 3, WORD = 4, GO = 5, SECONDS = 20, FEW = 2, MANY = 10 };
 enum by { RECV, SENDRECV, WAIT, TEST, PROBE, MPROBE, IPROBE, BARRIER, BYS };
 static const char *const names[BYS] = {"MPI_Recv",  "MPI_Sendrecv", "MPI_Wait",   "MPI_Test",
                                        "MPI_Probe", "MPI_Mprobe",   "MPI_Iprobe", "MPI_Barrier"};
 
-static int attribute, deleted, raised;
+static int attribute, deleted, raised, rounds = FEW;
+static atomic_int ends;
 
 static int on_delete(MPI_Datatype type, int key, void *value, void *extra)
 {
@@ -131,7 +135,7 @@ static void try(enum by by, enum kit_kind memory, int count, int persistent)
     struct kit_buffer b;
     char go = 0, word;
     kit_open(&b, memory, LONG * sizeof(int));
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         if (kit_rank == 0) {
             send(&b, round, count, MPI_COMM_WORLD);
             learned(by);
@@ -207,13 +211,28 @@ static void try_errors(enum kit_kind memory, MPI_Comm comm)
     kit_close(&b);
 }
 
+/* For what does not come. */
+static void *probes(void *comm)
+{
+    while (!atomic_load(&ends)) {
+        int flag;
+        MPI_Iprobe(0, WORD, *(MPI_Comm *)comm, &flag, MPI_STATUS_IGNORE);
+    }
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm comm;
     MPI_Errhandler handler;
-    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
-    if (kit_size != 2)
-        kit_skip("freed", "it takes 2 ranks");
+    pthread_t prober;
+    const int beside = argc > 1 && strcmp(argv[1], "beside") == 0;
+    const int level = beside ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, got = kit_start(&argc, &argv, level);
+    if (kit_size != 2 || got < level)
+        kit_skip("freed", "it takes 2 ranks, and threads");
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    const int probed = beside && kit_rank == 1 && pthread_create(&prober, NULL, probes, &comm) == 0;
+    rounds = beside ? MANY : FEW;
     MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, on_delete, &attribute, NULL);
     for (int memory = KIT_HOST; memory <= KIT_DEVICE; memory++) {
         for (int persistent = 0; persistent < 2; persistent++) {
@@ -225,7 +244,9 @@ int main(int argc, char **argv)
             try_probing((enum kit_kind)memory, SHORT, persistent);
         }
     }
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    atomic_store(&ends, 1);
+    if (probed)
+        pthread_join(prober, NULL);
     MPI_Comm_create_errhandler(on_error, &handler);
     MPI_Comm_set_errhandler(comm, handler);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
