@@ -330,6 +330,15 @@ struct tutti_bounce *tutti_bounce_take_kept(const struct tutti_bounce_kind *kind
     return piece ? &piece->base : NULL;
 }
 
+/* A piece that is not kept. */
+static void bounce_drop(struct piece *piece)
+{
+    const size_t ended = bounce_end(piece, 1);
+    tutti_lock_take(&lock);
+    counts.held -= ended;
+    tutti_lock_give(&lock);
+}
+
 void tutti_bounce_give_kept(struct tutti_bounce *bounce)
 {
     struct piece *piece = (struct piece *)(void *)bounce;
@@ -340,12 +349,8 @@ void tutti_bounce_give_kept(struct tutti_bounce *bounce)
     if (lives)
         bounce_keep(piece);
     tutti_lock_give(&lock);
-    if (lives)
-        return;
-    const size_t ended = bounce_end(piece, 0);
-    tutti_lock_take(&lock);
-    counts.held -= ended;
-    tutti_lock_give(&lock);
+    if (!lives) /* its memory has gone: nothing is freed */
+        bounce_drop(piece);
 }
 
 void tutti_bounce_give(struct tutti_bounce *bounce)
@@ -363,12 +368,8 @@ void tutti_bounce_give(struct tutti_bounce *bounce)
     while (pieces > KEPT_MOST && !closed)
         end_oldest(1);
     tutti_lock_give(&lock);
-    if (keeps)
-        return;
-    const size_t ended = bounce_end(piece, 1);
-    tutti_lock_take(&lock);
-    counts.held -= ended;
-    tutti_lock_give(&lock);
+    if (!keeps)
+        bounce_drop(piece);
 }
 
 void tutti_bounce_close(int alive)

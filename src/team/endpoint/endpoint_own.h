@@ -223,6 +223,10 @@ static inline uint64_t tutti_endpoint_mapping_takes(const struct tutti_endpoint 
                    ns = last ? last : usual;
     return ns < most ? ns : most;
 }
+/* endpoint_price.c: what the messages of an allocation of that size lose before it is mapped: the time of a mapping, or
+ * what is set. */
+uint64_t tutti_endpoint_price(const struct tutti_endpoint *endpoint, const struct tutti_endpoint_from *to,
+                              const struct tutti_endpoints *of, enum tutti_mapping_size size);
 
 /* On a thread beside: loads the packing kernels of the GPU in this life, which the next messages need. A failure is
  * reported by the call that needs them. */

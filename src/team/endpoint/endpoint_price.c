@@ -38,8 +38,8 @@ enum {
 };
 
 /* Of a peer that has mapped nothing of this rank the first mapping: the GPUs are to be joined. */
-static uint64_t price_of(const struct tutti_endpoint *endpoint, const struct tutti_endpoint_from *to,
-                         const struct tutti_endpoints *of, enum tutti_mapping_size size)
+uint64_t tutti_endpoint_price(const struct tutti_endpoint *endpoint, const struct tutti_endpoint_from *to,
+                              const struct tutti_endpoints *of, enum tutti_mapping_size size)
 {
     const uint64_t set = (uint64_t)tutti_settings()->mapping_price_us * 1000, usual = endpoint->device->share.usual_ns();
     const uint64_t takes = tutti_endpoint_mapping_takes(endpoint, of, size);
@@ -153,7 +153,7 @@ static int price_of_scratch_is_spent(const struct tutti_endpoint *endpoint, cons
                                      struct tutti_endpoint_from *to, uint64_t ns, int gpu, int lacks)
     TUTTI_HOLDS(endpoint->lock)
 {
-    const uint64_t least = SCRATCH_PRICES * price_of(endpoint, to, theirs, TUTTI_MAPPING_SMALL);
+    const uint64_t least = SCRATCH_PRICES * tutti_endpoint_price(endpoint, to, theirs, TUTTI_MAPPING_SMALL);
     to->unpacked += ns;
     if (to->unpacked < (lacks ? least / SCRATCH_PRICES + SCRATCH_NS : least + price_of_kernels(gpu)))
         return 0;
@@ -186,7 +186,7 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
     const int several = tutti_endpoint_several(endpoint, m->peer, m->index, m->id), gpu = endpoint->gpu[m->index].gpu;
     const int maps = atomic_load(&theirs->maps[endpoint->node->rank][m->index]);
     const int turns = tutti_endpoint_takes_turns(endpoint, m->peer, gpu);
-    const uint64_t mapping = price_of(endpoint, to, theirs, tutti_mapping_size(m->extent));
+    const uint64_t mapping = tutti_endpoint_price(endpoint, to, theirs, tutti_mapping_size(m->extent));
     const int lacks = m->bytes > TUTTI_ENDPOINT_FIRST_BYTES && tutti_endpoint_lacks_kernels(endpoint, gpu);
     tutti_fiber_take(&endpoint->lock);
     struct tutti_endpoint_account *const account = account_of(to, m->id);

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "core/log.h"
-#include "core/settings.h"
 #include "team/cache.h"
 #include "team/endpoint/endpoint_own.h"
 #include "team/share.h"
@@ -66,9 +65,7 @@ static int put_is_known(const struct tutti_endpoint *endpoint, int peer, uint64_
 static int put_is_paid(struct tutti_endpoint *endpoint, int peer, uint64_t id, uint64_t ns)
 {
     struct tutti_endpoint_from *const from = &endpoint->from[peer];
-    const uint64_t set = (uint64_t)tutti_settings()->mapping_price_us * 1000;
-    const uint64_t price =
-        set ? set : tutti_endpoint_mapping_takes(endpoint, tutti_endpoint_theirs(endpoint, peer), TUTTI_MAPPING_SMALL);
+    const uint64_t price = tutti_endpoint_price(endpoint, from, tutti_endpoint_theirs(endpoint, peer), TUTTI_MAPPING_SMALL);
     tutti_fiber_take(&endpoint->lock);
     struct tutti_endpoint_put_account *account = NULL;
     for (int i = 0; i < TUTTI_ENDPOINT_PUTS && !account; i++)
