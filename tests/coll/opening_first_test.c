@@ -1,11 +1,13 @@
-/* What the first team of a process takes: of calls that move data little, in advance. The image of its kernels is loaded
- * once, on another thread, from a quarter of the price on, while calls go on; what it has loaded is known for all kernels
- * of that image and GPU alone. Calls wait while it loads, also beyond the price. The end
- * waits for the thread. The packing kernels are loaded besides for calls that need them alone (an argument), here those
- * of the host device. */
+/* What the first team of a process takes: of calls that move data little, in advance. The image of its kernels is
+ * loaded once, on another thread, from a quarter of the price on, while calls go on; what it has loaded is known for
+ * all kernels of that image and GPU alone. Calls wait while it loads, also beyond the price. The end waits for the
+ * thread. A child that is forked meanwhile loads the image itself. The packing kernels are loaded besides for calls
+ * that need them alone (an argument), here those of the host device. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "coll/call/opening.h"
 #include "core/status.h"
@@ -57,6 +59,30 @@ static int waits_on(const struct tutti_device *device, int gpu, uint64_t lost)
     return tutti_opening_first_waits(device, gpu, TUTTI_MOVES_TYPE, TUTTI_MOVES_OP, packs, lost);
 }
 
+/* The parent's thread loads. Bits of what is wrong. */
+static int child(void)
+{
+    alarm(20);
+    tutti_opening_load_end();
+    int wrong = moves_on(3) != TUTTI_BESIDE_RUNS;
+    sem_post(&may_end);
+    tutti_opening_load_end();
+    return wrong | (moves_on(3) != TUTTI_BESIDE_DONE) << 1;
+}
+
+static void in_a_child(void)
+{
+#ifndef __SANITIZE_THREAD__ /* allows no threads there */
+    int status = -1;
+    const pid_t forked = fork();
+    if (forked == 0)
+        _exit(child());
+    CHECK(forked > 0 && waitpid(forked, &status, 0) == forked && status == 0, "a forked child: %#x", (unsigned)status);
+#else
+    (void)child;
+#endif
+}
+
 int main(int argc, char **argv)
 {
     (void)argv;
@@ -73,9 +99,9 @@ int main(int argc, char **argv)
           "a kernel of the other image");
 
     tutti_opening_load_end(); /* nothing is loaded */
-    CHECK(tutti_opening_load(&quick, 3, TUTTI_MOVES_TYPE, TUTTI_MOVES_OP, packs) == TUTTI_LOAD_NONE,
+    CHECK(tutti_opening_load(&quick, 3, TUTTI_MOVES_TYPE, TUTTI_MOVES_OP, packs) == TUTTI_BESIDE_NONE,
           "a device without images");
-    CHECK(moves_on(-1) == TUTTI_LOAD_NONE && atomic_load(&loads) == 0, "a GPU that is not known");
+    CHECK(moves_on(-1) == TUTTI_BESIDE_NONE && atomic_load(&loads) == 0, "a GPU that is not known");
 
     CHECK(waits_on(&quick, 3, PRICE - 1) && !waits_on(&quick, 3, PRICE), "a device without images: the whole price");
     CHECK(!begins(TUTTI_MOVES_TYPE, TUTTI_MOVES_OP, BEGIN - 1) && begins(TUTTI_MOVES_TYPE, TUTTI_MOVES_OP, BEGIN),
@@ -87,20 +113,22 @@ int main(int argc, char **argv)
               !tutti_opening_first_waits(&quick, 3, TUTTI_TYPE_F32, TUTTI_OP_SUM, packs, REDUCTIONS),
           "reductions on a device without images: the whole price");
     CHECK(atomic_load(&loads) == 0, "it is begun before a call asks");
-    CHECK(waits_on(&fake, 3, BEGIN) && moves_on(3) == TUTTI_LOAD_RUNS, "it is not begun at a quarter");
+    CHECK(waits_on(&fake, 3, BEGIN) && moves_on(3) == TUTTI_BESIDE_RUNS, "it is not begun at a quarter");
     sem_wait(&begun);
     CHECK(atomic_load(&elsewhere) && loaded_kernels == moves, "kernels %#x, not %#x", loaded_kernels, moves);
     for (int call = 0; call < 100; call++)
-        CHECK(moves_on(3) == TUTTI_LOAD_RUNS, "call %d", call);
+        CHECK(moves_on(3) == TUTTI_BESIDE_RUNS, "call %d", call);
     CHECK(waits_on(&fake, 3, 2 * PRICE), "a call opens the team while kernels are loaded");
-    CHECK(moves_on(2) == TUTTI_LOAD_NONE && waits_on(&fake, 2, PRICE - 1) && !waits_on(&fake, 2, PRICE), "another GPU");
-    CHECK(tutti_opening_load(&fake, 3, TUTTI_TYPE_F32, TUTTI_OP_SUM, packs) == TUTTI_LOAD_NONE, "another image");
+    CHECK(moves_on(2) == TUTTI_BESIDE_NONE && waits_on(&fake, 2, PRICE - 1) && !waits_on(&fake, 2, PRICE),
+          "another GPU");
+    CHECK(tutti_opening_load(&fake, 3, TUTTI_TYPE_F32, TUTTI_OP_SUM, packs) == TUTTI_BESIDE_NONE, "another image");
 
+    in_a_child();
     CHECK(pthread_create(&other, NULL, let_it_end, NULL) == 0, "no thread");
     tutti_opening_load_end();
     CHECK(atomic_load(&ended), "the end does not wait for the thread");
     pthread_join(other, NULL);
-    CHECK(moves_on(3) == TUTTI_LOAD_DONE && moves_on(2) == TUTTI_LOAD_NONE && atomic_load(&loads) == 1,
+    CHECK(moves_on(3) == TUTTI_BESIDE_DONE && moves_on(2) == TUTTI_BESIDE_NONE && atomic_load(&loads) == 1,
           "%d loads, state %d", atomic_load(&loads), moves_on(3));
     CHECK(!waits_on(&fake, 3, PRICE) && waits_on(&fake, 3, PRICE - 1), "the team opens before the price, or later");
     CHECK((tutti_pack_state(3) == TUTTI_PACK_UNLOADED) == !packs, "packing kernels: %d", tutti_pack_state(3));

@@ -1,9 +1,12 @@
 /* Functions on threads of their own: each is called once with its argument, all at the same time, on a thread that no
- * signal of the program reaches; the caller continues meanwhile. */
+ * signal of the program reaches; the caller continues meanwhile. What is done once in a process is begun by one thread,
+ * and a child that is forked meanwhile has not begun it, waits for nothing, and can do it itself. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/status.h"
 #include "progress/beside.h"
@@ -32,6 +35,82 @@ static void job(void *with)
     sem_post(&ended);
 }
 
+/* ---- once in a process ---- */
+
+static struct tutti_beside_once once, failing;
+static atomic_int runs, none;
+
+static int work(void *with)
+{
+    atomic_fetch_add(&runs, 1);
+    wait_for(&go_on);
+    return with ? TUTTI_OK : TUTTI_ERR_DEVICE;
+}
+
+static void *begins(void *nothing)
+{
+    atomic_fetch_add(&none, tutti_beside_begin(&once, work, &once) == TUTTI_BESIDE_NONE);
+    return nothing;
+}
+
+static void *lets_go_on(void *nothing)
+{
+    usleep(20000);
+    sem_post(&go_on);
+    return nothing;
+}
+
+/* The parent's thread is at work. Bits of what is wrong. */
+static int child(void)
+{
+    alarm(20);
+    int wrong = tutti_beside_state(&once) != TUTTI_BESIDE_NONE;
+    tutti_beside_await(&once);
+    atomic_store(&runs, 0);
+    wrong |= (tutti_beside_begin(&once, work, &once) != TUTTI_BESIDE_RUNS) << 1;
+    sem_post(&go_on);
+    tutti_beside_await(&once);
+    return wrong | (tutti_beside_state(&once) != TUTTI_BESIDE_DONE || atomic_load(&runs) != 1) << 2;
+}
+
+static void in_a_child(void)
+{
+#ifndef __SANITIZE_THREAD__ /* allows no threads there */
+    int status = -1;
+    const pid_t forked = fork();
+    if (forked == 0)
+        _exit(child());
+    CHECK(forked > 0 && waitpid(forked, &status, 0) == forked && status == 0, "a forked child: %#x", (unsigned)status);
+#else
+    (void)child;
+#endif
+}
+
+static void once_in_a_process(void)
+{
+    pthread_t thread[JOBS];
+    CHECK(tutti_beside_state(&once) == TUTTI_BESIDE_NONE, "it is begun by itself");
+    tutti_beside_await(&once);
+    for (int i = 0; i < JOBS; i++)
+        CHECK(pthread_create(&thread[i], NULL, begins, NULL) == 0, "a thread");
+    for (int i = 0; i < JOBS; i++)
+        pthread_join(thread[i], NULL);
+    CHECK(tutti_beside_state(&once) == TUTTI_BESIDE_RUNS && atomic_load(&none) == 0, "state %d",
+          tutti_beside_state(&once));
+    in_a_child();
+    CHECK(tutti_beside_state(&once) == TUTTI_BESIDE_RUNS, "the child's end ends the parent's work");
+    CHECK(pthread_create(&thread[0], NULL, lets_go_on, NULL) == 0, "a thread");
+    tutti_beside_await(&once);
+    pthread_join(thread[0], NULL);
+    CHECK(tutti_beside_begin(&once, work, &once) == TUTTI_BESIDE_DONE && atomic_load(&runs) == 1, "%d runs, state %d",
+          atomic_load(&runs), tutti_beside_state(&once));
+    sem_post(&go_on);
+    (void)tutti_beside_begin(&failing, work, NULL);
+    tutti_beside_await(&failing);
+    CHECK(tutti_beside_begin(&failing, work, NULL) == TUTTI_BESIDE_FAILED && atomic_load(&runs) == 2,
+          "%d runs, state %d", atomic_load(&runs), tutti_beside_state(&failing));
+}
+
 int main(void)
 {
     sigset_t blocked;
@@ -53,5 +132,6 @@ int main(void)
     CHECK(atomic_load(&reached) == 0, "signals reach %d threads", atomic_load(&reached));
     pthread_sigmask(SIG_SETMASK, NULL, &blocked);
     CHECK(!sigismember(&blocked, SIGUSR1), "the caller's signals are blocked");
+    once_in_a_process();
     return check_failed() != 0;
 }

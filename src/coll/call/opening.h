@@ -8,6 +8,7 @@
 #define TUTTI_COLL_CALL_OPENING_H
 
 #include "coll/coll.h"
+#include "progress/beside.h"
 
 /* 1: the MPI cannot make the call, or the order of the contributions may change the bits of its result, and the MPI has
  * an order of its own. The first calls are staged in rank order by Tutti then, as later ones are reduced by kernels; a
@@ -20,8 +21,7 @@ int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, 
 int tutti_opening_kernel(int type, int op);
 /* Local, any thread: the state of the image of the pair's kernels on `gpu` (-1: not known). The first call of the
  * process for which the device loads images begins to load it on a thread beside, once; NONE for other images. */
-enum tutti_opening_loading { TUTTI_LOAD_NONE, TUTTI_LOAD_RUNS, TUTTI_LOAD_DONE, TUTTI_LOAD_FAILED };
-enum tutti_opening_loading tutti_opening_load(const struct tutti_device *device, int gpu, int type, int op, int packs);
+enum tutti_beside_state tutti_opening_load(const struct tutti_device *device, int gpu, int type, int op, int packs);
 /* What calls lose before the first team of the process opens in advance, for a call that moves data. */
 enum { TUTTI_OPENING_ADVANCE_NS = 400000 };
 /* Local, any thread. lost: ns that all calls so far have lost. 1: as much as lets the kernels of the pair be loaded in

@@ -8,15 +8,12 @@
  * once. */
 #include "coll/call/opening.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 #include "core/status.h"
 #include "device/device.h"
 #include "dtype/pack.h"
 #include "progress/beside.h"
-#include "progress/engine.h"
 
 /* ns that calls must have lost: until what is done in the background begins; until the team opens with kernels that
  * are loaded, and without. */
@@ -27,13 +24,18 @@ static const struct first_price of_reductions = {2500000, 3000000, 10000000};
 static const struct first_price of_moves = {TUTTI_OPENING_ADVANCE_NS / 4, TUTTI_OPENING_ADVANCE_NS,
                                             TUTTI_OPENING_ADVANCE_NS};
 
+/* The image of the first call, and what loads it: calls of the same image alone store here. */
 static struct {
-    pthread_mutex_t lock;
-    atomic_int state; /* enum tutti_opening_loading */
-    const struct tutti_device *device;
-    int gpu, type, op, packs;
-    pid_t process; /* of the thread, which a forked child lacks */
-} load = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    _Atomic uint64_t image; /* load_image_of(); 0: there was no call */
+    _Atomic(const struct tutti_device *) device;
+    atomic_int gpu, type, op, packs;
+    struct tutti_beside_once once;
+} load;
+
+static uint64_t load_image_of(int gpu, int type, int op)
+{
+    return (uint64_t)(gpu + 1) << 32 | (uint64_t)(type + 1) << 16 | (uint64_t)(op + 1);
+}
 
 static int load_is_of_moves(int type, int op)
 {
@@ -49,45 +51,36 @@ int tutti_opening_kernel(int type, int op)
 }
 
 /* All kernels that move data, or one of the image, which is most of the time: the rules decide on the others. */
-static void load_run(void *nothing)
+static int load_run(void *nothing)
 {
-    uint32_t kernels = UINT32_C(1) << tutti_opening_kernel(load.type, load.op);
+    const int gpu = load.gpu, type = load.type, op = load.op;
+    uint32_t kernels = UINT32_C(1) << tutti_opening_kernel(type, op);
     (void)nothing;
-    for (int kernel = 0; kernel < TUTTI_KERNELS && load_is_of_moves(load.type, load.op); kernel++)
+    for (int kernel = 0; kernel < TUTTI_KERNELS && load_is_of_moves(type, op); kernel++)
         kernels |= (uint32_t)tutti_kernel_moves(kernel) << kernel;
-    const int status = load.device->launch.prepare(load.gpu, kernels, load.type, load.op);
+    const int status = load.device->launch.prepare(gpu, kernels, type, op);
     if (load.packs)
-        (void)tutti_pack_prepare(load.gpu, NULL);
-    atomic_store_explicit(&load.state, status == TUTTI_OK ? TUTTI_LOAD_DONE : TUTTI_LOAD_FAILED, memory_order_release);
+        (void)tutti_pack_prepare(gpu, NULL);
+    return status;
 }
 
-/* The lock is held. */
-static void load_begin(const struct tutti_device *device, int gpu, int type, int op, int packs)
+enum tutti_beside_state tutti_opening_load(const struct tutti_device *device, int gpu, int type, int op, int packs)
 {
+    uint64_t first = 0;
+    if (!device->launch.prepare || gpu < 0)
+        return TUTTI_BESIDE_NONE;
+    const uint64_t image = load_image_of(gpu, type, op);
+    if (!atomic_compare_exchange_strong(&load.image, &first, image) && first != image)
+        return TUTTI_BESIDE_NONE;
+    const enum tutti_beside_state state = tutti_beside_state(&load.once);
+    if (state != TUTTI_BESIDE_NONE)
+        return state;
     load.device = device;
     load.gpu = gpu;
     load.type = type;
     load.op = op;
     load.packs = packs;
-    load.process = getpid();
-    atomic_store(&load.state, TUTTI_LOAD_RUNS);
-    if (tutti_beside_start(load_run, NULL) != TUTTI_OK)
-        atomic_store(&load.state, TUTTI_LOAD_FAILED);
-}
-
-enum tutti_opening_loading tutti_opening_load(const struct tutti_device *device, int gpu, int type, int op, int packs)
-{
-    if (!device->launch.prepare || gpu < 0)
-        return TUTTI_LOAD_NONE;
-    pthread_mutex_lock(&load.lock);
-    if (atomic_load_explicit(&load.state, memory_order_acquire) == TUTTI_LOAD_NONE)
-        load_begin(device, gpu, type, op, packs);
-    const int same =
-        load.gpu == gpu && load.process == getpid() &&
-        (load_is_of_moves(type, op) ? load_is_of_moves(load.type, load.op) : load.type == type && load.op == op);
-    const int state = same ? atomic_load_explicit(&load.state, memory_order_acquire) : TUTTI_LOAD_NONE;
-    pthread_mutex_unlock(&load.lock);
-    return (enum tutti_opening_loading)state;
+    return tutti_beside_begin(&load.once, load_run, NULL);
 }
 
 static const struct first_price *first_price_of(int type, int op)
@@ -102,19 +95,12 @@ int tutti_opening_first_begins(int type, int op, uint64_t lost)
 
 int tutti_opening_first_waits(const struct tutti_device *device, int gpu, int type, int op, int packs, uint64_t lost)
 {
-    const enum tutti_opening_loading kernels = tutti_opening_load(device, gpu, type, op, packs);
+    const enum tutti_beside_state kernels = tutti_opening_load(device, gpu, type, op, packs);
     const struct first_price *const price = first_price_of(type, op);
-    return kernels == TUTTI_LOAD_RUNS || lost < (kernels == TUTTI_LOAD_DONE ? price->loaded : price->all);
-}
-
-static int load_has_ended(void *nothing)
-{
-    (void)nothing;
-    return atomic_load_explicit(&load.state, memory_order_acquire) != TUTTI_LOAD_RUNS;
+    return kernels == TUTTI_BESIDE_RUNS || lost < (kernels == TUTTI_BESIDE_DONE ? price->loaded : price->all);
 }
 
 void tutti_opening_load_end(void)
 {
-    if (!load_has_ended(NULL) && load.process == getpid())
-        (void)tutti_progress_wait(&(const struct tutti_wait){.done = load_has_ended});
+    tutti_beside_await(&load.once);
 }

@@ -9,7 +9,6 @@
 #include "dtype/pack.h"
 #include "dtype/pack/later.h"
 #include "progress/beside.h"
-#include "progress/engine.h"
 
 enum {
     GPUS = 64,
@@ -19,33 +18,20 @@ enum {
 };
 
 static _Atomic uint64_t lost[GPUS]; /* ns of calls, until the kernels are loaded */
-static atomic_int loading;          /* threads */
+static struct tutti_beside_once loading[GPUS];
 
-static int later_none_loads(void *nothing)
+/* A failure is reported by the call that needs the kernels. */
+static int later_load(void *of)
 {
-    (void)nothing;
-    return atomic_load_explicit(&loading, memory_order_acquire) == 0;
-}
-
-/* On a thread beside. A failure is reported by the call that needs the kernels. */
-static void later_load(void *gpu)
-{
-    (void)tutti_pack_prepare((int)((_Atomic uint64_t *)gpu - lost), NULL);
-    atomic_fetch_sub_explicit(&loading, 1, memory_order_release);
+    return tutti_pack_prepare((int)((struct tutti_beside_once *)of - loading), NULL);
 }
 
 void tutti_pack_lost(int gpu, uint64_t ns)
 {
-    if (gpu < 0 || gpu >= GPUS)
+    if (gpu < 0 || gpu >= GPUS || atomic_fetch_add_explicit(&lost[gpu], ns, memory_order_relaxed) + ns < LOADING_NS)
         return;
-    const uint64_t before = atomic_fetch_add_explicit(&lost[gpu], ns, memory_order_relaxed);
-    if (before >= LOADING_NS || before + ns < LOADING_NS)
-        return;
-    atomic_fetch_add(&loading, 1);
-    if (tutti_beside_start(later_load, &lost[gpu]) != TUTTI_OK) {
-        atomic_fetch_sub(&loading, 1);
+    if (tutti_beside_begin(&loading[gpu], later_load, &loading[gpu]) == TUTTI_BESIDE_NONE)
         atomic_store(&lost[gpu], 0);
-    }
 }
 
 int tutti_pack_unloaded(const struct tutti_device *device, int gpu, const struct tutti_pack_job *jobs, unsigned n)
@@ -61,6 +47,6 @@ int tutti_pack_unloaded(const struct tutti_device *device, int gpu, const struct
 
 void tutti_pack_load_end(void)
 {
-    if (!later_none_loads(NULL))
-        (void)tutti_progress_wait(&(const struct tutti_wait){.done = later_none_loads});
+    for (int gpu = 0; gpu < GPUS; gpu++)
+        tutti_beside_await(&loading[gpu]);
 }
