@@ -5,6 +5,7 @@
 
 #include "core/settings.h"
 #include "core/status.h"
+#include "device/stream_sets.h"
 
 enum { GPUS = 64, IDLE = 1024 };
 
@@ -27,7 +28,7 @@ struct tutti_fragments *tutti_fragments_new(void)
 static void fragment_destroy(struct tutti_fragment *fragment, int alive)
 {
     if (alive)
-        tutti_device()->event.destroy(fragment->event);
+        tutti_streams_end(NULL, 0, &fragment->event, 1);
     free(fragment);
 }
 
@@ -40,12 +41,8 @@ void tutti_fragments_free(struct tutti_fragments *fragments, int alive)
         fragments->idle = fragment->next;
         fragment_destroy(fragment, alive);
     }
-    for (int g = 0; g < GPUS; g++) {
-        for (int d = 0; d < 2; d++) {
-            if (fragments->streams[g][d] && alive)
-                tutti_device()->stream.destroy(fragments->streams[g][d]);
-        }
-    }
+    for (int g = 0; g < GPUS && alive; g++)
+        tutti_streams_end(fragments->streams[g], 2, NULL, 0);
     pthread_mutex_destroy(&fragments->lock);
     free(fragments);
 }
@@ -57,7 +54,7 @@ static struct tutti_fragment *new_fragment(int gpu)
         return NULL;
     fragment->gpu = gpu;
     fragment->life = tutti_gpu_life(gpu);
-    if (tutti_device()->event.create(gpu, &fragment->event) == TUTTI_OK)
+    if (tutti_streams_make(gpu, NULL, 0, &fragment->event, 1) == TUTTI_OK)
         return fragment;
     free(fragment);
     return NULL;
@@ -124,13 +121,11 @@ static int fragments_stream_of(struct tutti_fragments *fragments, int gpu, enum 
     pthread_mutex_lock(&fragments->lock);
     struct tutti_stream **at = &fragments->streams[gpu][direction == TUTTI_UNPACK];
     unsigned *life = &fragments->lives[gpu][direction == TUTTI_UNPACK];
-    if (*at && *life != tutti_gpu_life(gpu)) {
-        tutti_device()->stream.destroy(*at);
-        *at = NULL;
-    }
+    if (*life != tutti_gpu_life(gpu))
+        tutti_streams_end(at, 1, NULL, 0);
     *life = tutti_gpu_life(gpu);
     if (!*at)
-        status = tutti_device()->stream.create(gpu, at);
+        status = tutti_streams_make(gpu, at, 1, NULL, 0);
     *out = *at;
     pthread_mutex_unlock(&fragments->lock);
     return status;

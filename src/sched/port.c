@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/status.h"
-#include "device/device.h"
+#include "device/stream_sets.h"
 
 int tutti_host_memory_take(struct tutti_host_memory *host, size_t bytes)
 {
@@ -30,32 +30,17 @@ void tutti_host_memory_give(struct tutti_host_memory *host)
 
 void tutti_port_close(struct tutti_port *port, int alive)
 {
-    for (int i = 0; alive && port->stream && i < TUTTI_PORT_EVENTS; i++)
-        tutti_device()->event.destroy(port->event[i]);
-    if (alive && port->stream)
-        tutti_device()->stream.destroy(port->stream);
+    if (alive)
+        tutti_streams_end(&port->stream, 1, port->event, TUTTI_PORT_EVENTS);
     *port = (struct tutti_port){.stream = NULL};
 }
 
 int tutti_port_open(struct tutti_port *port, int gpu)
 {
-    const struct tutti_device *device = tutti_device();
     if (port->stream && port->gpu == gpu && port->life == tutti_gpu_life(gpu))
         return TUTTI_OK;
     tutti_port_close(port, 1);
-    struct tutti_port made = {.gpu = gpu, .life = tutti_gpu_life(gpu)};
-    int status = device->stream.create(gpu, &made.stream), events = 0;
-    while (status == TUTTI_OK && events < TUTTI_PORT_EVENTS) {
-        status = device->event.create(gpu, &made.event[events]);
-        events += status == TUTTI_OK;
-    }
-    if (status == TUTTI_OK) {
-        *port = made;
-        return TUTTI_OK;
-    }
-    while (events > 0)
-        device->event.destroy(made.event[--events]);
-    if (made.stream)
-        device->stream.destroy(made.stream);
-    return status;
+    port->gpu = gpu;
+    port->life = tutti_gpu_life(gpu);
+    return tutti_streams_make(gpu, &port->stream, 1, port->event, TUTTI_PORT_EVENTS);
 }

@@ -6,6 +6,7 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
+#include "device/stream_sets.h"
 #include "dtype/pack.h"
 #include "progress/engine.h"
 #include "progress/gate.h"
@@ -26,15 +27,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- sets of streams ---- */
 
-static void copies_destroy(struct tutti_copy_streams *copies)
-{
-    for (int i = 0; i < STREAMS; i++) {
-        if (copies->stream[i])
-            tutti_device()->stream.destroy(copies->stream[i]);
-    }
-    free(copies);
-}
-
 static struct tutti_copy_streams *copies_make(int gpu)
 {
     struct tutti_copy_streams *copies = calloc(1, sizeof *copies);
@@ -42,13 +34,10 @@ static struct tutti_copy_streams *copies_make(int gpu)
         return NULL;
     copies->gpu = gpu;
     copies->life = tutti_gpu_life(gpu);
-    for (int i = 0; i < STREAMS; i++) {
-        if (tutti_device()->stream.create(gpu, &copies->stream[i]) != TUTTI_OK) {
-            copies_destroy(copies);
-            return NULL;
-        }
-    }
-    return copies;
+    if (tutti_streams_make(gpu, copies->stream, STREAMS, NULL, 0) == TUTTI_OK)
+        return copies;
+    free(copies);
+    return NULL;
 }
 
 /* Those of an earlier life of the GPU are destroyed: their streams have gone. */
@@ -70,7 +59,8 @@ static struct tutti_copy_streams *copies_find(int gpu)
     pthread_mutex_unlock(&lock);
     while (stale) {
         struct tutti_copy_streams *next = stale->next;
-        copies_destroy(stale);
+        tutti_streams_end(stale->stream, STREAMS, NULL, 0);
+        free(stale);
         stale = next;
     }
     return found;

@@ -5,6 +5,7 @@
 
 #include "core/log.h"
 #include "core/status.h"
+#include "device/stream_sets.h"
 #include "dtype/pack.h"
 #include "progress/gate.h"
 
@@ -21,17 +22,6 @@ struct tutti_copy_queue {
 static struct tutti_copy_queue *queues;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void queue_destroy(struct tutti_copy_queue *queue)
-{
-    for (int i = 0; i < DEPTH; i++) {
-        if (queue->event[i])
-            tutti_device()->event.destroy(queue->event[i]);
-    }
-    if (queue->stream)
-        tutti_device()->stream.destroy(queue->stream);
-    free(queue);
-}
-
 static struct tutti_copy_queue *queue_make(int gpu)
 {
     struct tutti_copy_queue *queue = calloc(1, sizeof *queue);
@@ -39,14 +29,10 @@ static struct tutti_copy_queue *queue_make(int gpu)
         return NULL;
     queue->gpu = gpu;
     queue->life = tutti_gpu_life(gpu);
-    int status = tutti_device()->stream.create(gpu, &queue->stream);
-    for (int i = 0; i < DEPTH && status == TUTTI_OK; i++)
-        status = tutti_device()->event.create(gpu, &queue->event[i]);
-    if (status != TUTTI_OK) {
-        queue_destroy(queue);
-        return NULL;
-    }
-    return queue;
+    if (tutti_streams_make(gpu, &queue->stream, 1, queue->event, DEPTH) == TUTTI_OK)
+        return queue;
+    free(queue);
+    return NULL;
 }
 
 /* The lock is held. Queues of an earlier life are destroyed when their last copy has been seen to end. */
@@ -58,7 +44,8 @@ static struct tutti_copy_queue *queue_find(int gpu, int may_make)
         const int is_stale = one->life != tutti_gpu_life(one->gpu);
         if (is_stale && !one->used) {
             *at = one->next;
-            queue_destroy(one);
+            tutti_streams_end(&one->stream, 1, one->event, DEPTH);
+            free(one);
             continue;
         }
         if (one->gpu == gpu && !is_stale)
