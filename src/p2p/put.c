@@ -6,7 +6,9 @@
  * begin in time is in no wait, and the receiver fetches the message after all. The sender refuses if it cannot reach
  * the buffer yet.
  *
- * Rules of the section `message_put` say for which messages the receiver asks. */
+ * Rules of the section `message_put` say for which messages the receiver asks. The default rules end at 1 GiB: a sender
+ * whose wait is over stays in it for 20 ms at most (progress/engine.h), so the four copies that its queue takes must
+ * end before. Behind a longer copy the receiver would wait for the sender's next call. */
 #include <string.h>
 
 #include "core/clock.h"
@@ -24,6 +26,9 @@ enum {
 
 /* ---- rules ---- */
 
+/* The patience bounds what a message loses whose sender is in no wait: that is longer than fetching it takes. What a
+ * program loses by many such messages is bounded by tutti_endpoint_put_late(). Rules `always` are for tests and
+ * measurements, which want the message stored. */
 enum { NEVER, EXCHANGE, BUSY, ALWAYS };
 static const struct {
     const char *name;
@@ -103,6 +108,7 @@ int tutti_put_ask(struct tutti_p2p_fetch *f)
     const uint64_t loses =
         recv->bytes /
         (atomic_load_explicit(&tutti_progress_owed, memory_order_relaxed) > 0 ? STORING_BYTES : LOSES_BYTES);
+    tutti_endpoint_poll(endpoint); /* the sender may want a descriptor of the buffer, and this rank only receives */
     if (tutti_endpoint_is_streamed(endpoint) ||
         !tutti_endpoint_put_pays(endpoint, peer, recv->elements.places.id, loses) ||
         !tutti_endpoint_show(endpoint, peer, tutti_elements_run(&recv->elements), recv->elements.places.id, f->gpu,

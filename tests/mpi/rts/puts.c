@@ -1,7 +1,7 @@
 /* Random exchanges of messages that their senders may store into the receivers' buffers: ranks that are late, or that
  * compute while messages are open, persistent messages, synchronous ones, ones with gaps on one side, and buffers that
- * are freed and allocated again. Each byte is compared, and the gaps between messages. puts [rounds [puts, at least]]
- */
+ * are freed and allocated again. Each byte is compared, and the gaps between messages. Then one persistent receive,
+ * whose starts are all asked for. puts [rounds [puts, at least]] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +161,40 @@ static void exchange(int round)
     }
 }
 
+static int puts_of_all(void)
+{
+    int here = (int)kit_counted("copies of messages", "copy engines, into the receiver's buffer"), all = 0;
+    MPI_Allreduce(&here, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    return all;
+}
+
+/* least: 1: the rules say `always`. No rank has been late yet. */
+static void started_again(int least)
+{
+    enum { STARTS = 12, FEW = STARTS / 2 };
+    struct kit_buffer one;
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int before = puts_of_all();
+    kit_open(&one, KIT_DEVICE, MOST);
+    for (int start = 0; start < STARTS && kit_rank < 2; start++) {
+        memset(data, kit_rank == 0 ? start + 1 : GAP, MOST);
+        void *const at = kit_put(&one, 0, data, MOST);
+        if (start == 0 && kit_rank == 0)
+            MPI_Send_init(at, MOST, MPI_BYTE, 1, TAGS * MESSAGES, MPI_COMM_WORLD, &request);
+        else if (start == 0)
+            MPI_Recv_init(at, MOST, MPI_BYTE, 0, TAGS * MESSAGES, MPI_COMM_WORLD, &request);
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        memset(data, start + 1, MOST);
+        CHECK(memcmp(kit_get(&one, NULL), data, MOST) == 0, "start %d: wrong bytes", start);
+    }
+    if (request != MPI_REQUEST_NULL)
+        MPI_Request_free(&request);
+    kit_close(&one);
+    const int stored = puts_of_all() - before;
+    CHECK(stored >= least * FEW, "%d of %d starts were stored by the sender", stored, STARTS);
+}
+
 static void open_buffers(int round)
 {
     for (int b = 0; b < BUFFERS; b++) {
@@ -188,13 +222,13 @@ int main(int argc, char **argv)
     MPI_Type_free(&eight);
     common = kit_seed;
     own = random_mix(kit_seed + (uint64_t)kit_rank + 1);
+    started_again(least > 0);
     for (int round = 0; round < rounds; round++) {
         if (round % KEPT == 0)
             open_buffers(round);
         exchange(round);
     }
-    int puts_here = (int)kit_counted("copies of messages", "copy engines, into the receiver's buffer"), all = 0;
-    MPI_Allreduce(&puts_here, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    const int all = puts_of_all();
     CHECK(all >= least, "%d messages of %d rounds were stored by their sender", all, rounds);
     if (kit_rank == 0)
         printf("puts: %d messages were stored by their sender\n", all);
