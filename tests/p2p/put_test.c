@@ -1,7 +1,8 @@
 /* Messages that their sender stores into the receiver's buffer, with ranks that are threads: senders that are in no
  * call, that cannot reach the buffer, whose engine is busy, cannot start, or fails, or that begin too late. Each
  * message arrives once, by the sender's engine or fetched, and no mapping of a buffer stays in use. With copies of its
- * own in front of the core's, which move the bytes when they are seen to end. TUTTI_TEST_ROUNDS, TUTTI_TEST_SEED */
+ * own in front of the core's, which move the bytes when they are seen to end. A peer that is late is not asked for the
+ * next 1, 2, 4, ... 256 messages, until it stores one. TUTTI_TEST_ROUNDS, TUTTI_TEST_SEED */
 #include "p2p/own.h"
 
 #include <sched.h>
@@ -212,6 +213,33 @@ static void receive_one(struct side *s, uint64_t until)
     atomic_store(&told.received, 1);
 }
 
+/* Messages that the peer is not asked for now. */
+static int left_out(struct tutti_endpoint *endpoint, int peer)
+{
+    int n = 0;
+    while (!tutti_endpoint_put_pays(endpoint, peer, 1, 1) && n < ROOM)
+        n++;
+    return n;
+}
+
+static void backs_off(struct tutti_endpoint *endpoint, int peer)
+{
+    uint64_t now = tutti_now_ns();
+    CHECK(left_out(endpoint, peer) < ROOM, "a peer is never asked again");
+    tutti_endpoint_put_saw(endpoint, peer, now);
+    for (int late = 0; late < 12; late++) {
+        const uint64_t asked_at = now + 1;
+        now += 1000;
+        for (int same = 0; same < 3; same++) /* messages that were asked for at once */
+            tutti_endpoint_put_late(endpoint, peer, asked_at, now);
+        const int n = left_out(endpoint, peer), expected = late < 8 ? 1 << late : 256;
+        CHECK(n == expected, "late for the %d. time: %d messages are left out, not %d", late + 1, n, expected);
+    }
+    tutti_endpoint_put_saw(endpoint, peer, now);
+    tutti_endpoint_put_late(endpoint, peer, now + 1, now + 2);
+    CHECK(left_out(endpoint, peer) == 1, "a peer that has stored a message is as if it had never been late");
+}
+
 static int rank_main(struct tutti_transport *transport, void *with)
 {
     struct kit kit;
@@ -237,6 +265,7 @@ static int rank_main(struct tutti_transport *transport, void *with)
             receive_one(&s, until);
     }
     tutti_endpoint_poll(s.worker.endpoint);
+    backs_off(s.worker.endpoint, 1 - transport->rank);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     tutti_endpoint_free(s.worker.endpoint, 1);
     tutti_cache_forget(kit.node->cache, tutti_device(), 1 - transport->rank, 0); /* what is in use stays mapped */

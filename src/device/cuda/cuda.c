@@ -306,7 +306,7 @@ static const char cuda_rules[] =
     "message_kernel:"
     " *@2m; "
     "message_put:"
-    " 0-8191k@never 8m-24m@exchange *@busy; "
+    " 0-8191k@never 8m-24m@exchange 24m-1g@busy; "
     "message_far:"
     " 0-255k@staged *@pipelined; "
     "bcast:"
