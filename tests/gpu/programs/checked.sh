@@ -3,17 +3,27 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 parts+=(checked)
 
-# checked_list: row; folder of DIR, program; files that it reads, from its folder; ranks, words; reference: ranks, words;
+# checked_list: row; folder of DIR, program; files that it reads, from its folder; GPUs, ranks, words; reference: ranks, words;
 # lines of the result: those of the reference, or if there is none, some and none with FAILED; its figure
 checked_list() {
     cat <<'LIST'
-simulateqcd-halo;SIMULATeQCD haloTest;../parameter/tests/haloTest.param;2;;PASSED;
-simulateqcd-spinor;SIMULATeQCD spinorHaloTest;../parameter/tests/spinorHaloTest.param;2;;PASSED;
-hipbone;hipBone hipBone;okl json libs occa;2 -m CUDA -px 2 -py 1 -pz 1 -nx 12 -ny 12 -nz 12 -p 7 -v -ga;2 -m CUDA -px 2 -py 1 -pz 1 -nx 12 -ny 12 -nz 12 -p 7 -v;^CG: it [0-9]+, r norm [0-9.e+-]+;^hipBone: [0-9]+, [0-9]+, [0-9.]+
+simulateqcd-halo;SIMULATeQCD haloTest;../parameter/tests/haloTest.param;2 2;;PASSED;
+simulateqcd-spinor;SIMULATeQCD spinorHaloTest;../parameter/tests/spinorHaloTest.param;2 2;;PASSED;
+hipbone;hipBone hipBone;okl json libs occa;2 2 -m CUDA -px 2 -py 1 -pz 1 -nx 12 -ny 12 -nz 12 -p 7 -v -ga;2 -m CUDA -px 2 -py 1 -pz 1 -nx 12 -ny 12 -nz 12 -p 7 -v;^CG: it [0-9]+, r norm [0-9.e+-]+;^hipBone: [0-9]+, [0-9]+, [0-9.]+
+cosma-multiply;COSMA test.multiply;;1 16;;PASSED.*[0-9]+ tests?;
+cosma-scalar;COSMA test.scalar_matmul;;1 8;;PASSED.*[0-9]+ tests?;
+kokkos-comm;kokkos-comm test-main;;1 2;;PASSED.*[0-9]+ tests?;
+cabana-migrate;Cabana Cabana_Core_Test_Distributor_MPI_CUDA;;1 4;;PASSED.*[0-9]+ tests?;
+cabana-migrate-managed;Cabana Cabana_Core_Test_Distributor_MPI_CUDA_UVM;;1 4;;PASSED.*[0-9]+ tests?;
+cabana-halo;Cabana Cabana_Grid_Test_Halo3d_MPI_CUDA;;1 4;;PASSED.*[0-9]+ tests?;
 LIST
 }
 checked_rows() { checked_list | cut -d ';' -f 1; }
-checked_can() { need_gpus 2 'one process a GPU'; }
+checked_can() {
+    local row folder name files run reference lines figure
+    checked_read "$1"
+    need_gpus "${run%% *}" 'one process a GPU'
+}
 checked_ready() { :; }
 
 # checked_read ROW: sets $folder, $name, $files, $run, $reference, $lines and $figure, its line of the list.
@@ -63,9 +73,9 @@ checked_run() {
         theirs=${value:+ (reference $value)}
     fi
     # shellcheck disable=SC2086
-    checked_one "$row" tutti $run || return 1
+    checked_one "$row" tutti ${run#* } || return 1
     says="$(wc -l <"$logs/$row.tutti.lines") lines of the result${value:+, $value}$theirs"
-    staged_or_not "$sends|MPI_Alltoallv"
+    staged_or_not "$sends|MPI_Alltoallv|MPI_Allgather|MPI_Reduce_scatter_block"
     if [ ! -s "$logs/$row.tutti.lines" ]; then
         reason="it printed no result"
     elif [ -z "$reference" ]; then
