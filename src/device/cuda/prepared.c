@@ -15,9 +15,9 @@
 #include "kernels/pack_args.h"
 
 enum {
-    READY = 10,      /* made with the first kernels: two H200, 0.2 ms, of 32 0.5 to 1.6 */
-    LEFT_READY = 5,  /* of these, for launches that are kept */
-    SPARES = 64      /* at most */
+    READY = 10,     /* made with the first kernels: two H200, 0.2 ms, of 32 0.5 to 1.6 */
+    LEFT_READY = 5, /* of these, for launches that are kept */
+    SPARES = 64     /* at most */
 };
 
 struct tutti_prepared {

@@ -430,7 +430,8 @@ void tutti_endpoint_release(struct tutti_endpoint *endpoint, struct tutti_mappin
 static int endpoint_map_meets(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv, uint64_t id)
 {
     const int again = allocation_sighted(&endpoint->from[peer], id);
-    return tutti_endpoint_is_slow(endpoint) ? atomic_load_explicit(&rndv->pays, memory_order_relaxed) != TUTTI_PAYS_NOT : again;
+    return tutti_endpoint_is_slow(endpoint) ? atomic_load_explicit(&rndv->pays, memory_order_relaxed) != TUTTI_PAYS_NOT
+                                            : again;
 }
 
 void tutti_endpoint_meet(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv, int gpu)

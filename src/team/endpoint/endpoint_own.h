@@ -67,8 +67,8 @@ struct tutti_endpoint_from {
     unsigned sights;
     /* As sender: what messages from allocations that the peer has not mapped have lost, endpoint_price.c */
     struct tutti_endpoint_account {
-        uint64_t id, spent; /* spent: in ns, since the peer was asked to map it */
-        uint64_t next;      /* how much is spent until the peer is asked again; 0: it was not asked yet */
+        uint64_t id, spent;        /* spent: in ns, since the peer was asked to map it */
+        uint64_t next;             /* how much is spent until the peer is asked again; 0: it was not asked yet */
         unsigned messages, awaits; /* awaits: so many more messages wait for its mapping */
     } account[TUTTI_ENDPOINT_ACCOUNTS][TUTTI_ENDPOINT_WAYS]; /* by the id: one look, not one at each */
     unsigned accounts;

@@ -30,9 +30,9 @@ enum {
     EARNED_MOST_NS = 5000000, /* savings that are kept for a peer at most: what a program can lose that changes */
     CREDIT_FROM_NS = 100000,  /* an allocation that has lost so much, by so many messages, is mapped on credit */
     CREDIT_MESSAGES = 3,
-    ADVANCES = 4,       /* mappings of usual allocations that a process may map on credit before any has saved something */
+    ADVANCES = 4, /* mappings of usual allocations that a process may map on credit before any has saved something */
     AWAITING_MOST = 64, /* messages that wait for such a mapping */
-    AWAITS_TIMES = 2,   /* of what a mapping takes: so long they wait. Both ranks may map at once, one behind the other */
+    AWAITS_TIMES = 2, /* of what a mapping takes: so long they wait. Both ranks may map at once, one behind the other */
     KERNELS_PART = 4, /* so much of their price all messages must have lost before the kernels are loaded */
     TURNS_NS = 260000 /* what a packed message loses besides, if both ranks' kernels wait for turns on the GPU */
 };
@@ -41,7 +41,8 @@ enum {
 uint64_t tutti_endpoint_price(const struct tutti_endpoint *endpoint, const struct tutti_endpoint_from *to,
                               const struct tutti_endpoints *of, enum tutti_mapping_size size)
 {
-    const uint64_t set = (uint64_t)tutti_settings()->mapping_price_us * 1000, usual = endpoint->device->share.usual_ns();
+    const uint64_t set = (uint64_t)tutti_settings()->mapping_price_us * 1000,
+                   usual = endpoint->device->share.usual_ns();
     const uint64_t takes = tutti_endpoint_mapping_takes(endpoint, of, size);
     if (set)
         return set;

@@ -65,7 +65,8 @@ static int put_is_known(const struct tutti_endpoint *endpoint, int peer, uint64_
 static int put_is_paid(struct tutti_endpoint *endpoint, int peer, uint64_t id, uint64_t ns)
 {
     struct tutti_endpoint_from *const from = &endpoint->from[peer];
-    const uint64_t price = tutti_endpoint_price(endpoint, from, tutti_endpoint_theirs(endpoint, peer), TUTTI_MAPPING_SMALL);
+    const uint64_t price =
+        tutti_endpoint_price(endpoint, from, tutti_endpoint_theirs(endpoint, peer), TUTTI_MAPPING_SMALL);
     tutti_fiber_take(&endpoint->lock);
     struct tutti_endpoint_put_account *account = NULL;
     for (int i = 0; i < TUTTI_ENDPOINT_PUTS && !account; i++)

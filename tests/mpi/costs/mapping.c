@@ -40,7 +40,7 @@ enum {
      * beside packed ones as scratch costs (8.1 us, 4 ms). */
     PAY_CREDIT = 8,
     PAY_ADVANCE = 11, /* the same while the kernels are not loaded, 9.6 us each */
-    ADVANCES = 4, /* mappings, of a process before it has saved anything */
+    ADVANCES = 4,     /* mappings, of a process before it has saved anything */
     PAY_SCRATCH = 497,
     TRIES = 10,
     EARN = 600,       /* messages of a mapped allocation that save as much as is kept, 5 ms */
@@ -161,8 +161,8 @@ static void spend_advance(void)
     short_lived(PAY_ADVANCE);
     const uint64_t spent = kit_counted("allocations of this rank", advance);
     const int set = getenv("TUTTI_MAPPING_PRICE_US") != NULL; /* a set price allows neither */
-    CHECK(kit_rank == 1 || (set ? spent == 0 : spent > 0 && spent <= ADVANCES), "%llu allocations are mapped in advance",
-          (unsigned long long)spent);
+    CHECK(kit_rank == 1 || (set ? spent == 0 : spent > 0 && spent <= ADVANCES),
+          "%llu allocations are mapped in advance", (unsigned long long)spent);
     short_lived(PAY_ADVANCE);
     CHECK(kit_counted("allocations of this rank", advance) == spent, "the advance has no end");
     known_before += known();
@@ -170,7 +170,8 @@ static void spend_advance(void)
     staged_before += staged();
 }
 
-/* Once memory of the peer is mapped, further mappings cost less (TUTTI_HOST_JOINED_US): the advance has room for more. */
+/* Once memory of the peer is mapped, further mappings cost less (TUTTI_HOST_JOINED_US): the advance has room for more.
+ */
 static void when_joined(void)
 {
     short_lived(PAY_ADVANCE);

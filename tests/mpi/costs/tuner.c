@@ -55,8 +55,8 @@ int main(int argc, char **argv)
         for (int i = 0; i < (few ? FEW : COLD); i++)
             exchange(i, collective);
         const uint64_t cold = staged(collective);
-        CHECK(few ? cold >= FEW - 1 && cold <= FEW : cold > 0 && cold < COLD, "%s: %llu of the first exchanges are staged", what,
-              (unsigned long long)cold);
+        CHECK(few ? cold >= FEW - 1 && cold <= FEW : cold > 0 && cold < COLD,
+              "%s: %llu of the first exchanges are staged", what, (unsigned long long)cold);
         MPI_Barrier(MPI_COMM_WORLD);
         for (int i = 0; i < HOT && !few; i++)
             exchange(COLD + i, collective);
