@@ -48,7 +48,7 @@ int tutti_beside_start(void (*run)(void *with), void *with)
 
 enum { STATE_BITS = 2 };
 
-static uint64_t word_of(enum tutti_beside_state state)
+static uint64_t beside_word_of(enum tutti_beside_state state)
 {
     return (uint64_t)getpid() << STATE_BITS | state;
 }
@@ -56,7 +56,7 @@ static uint64_t word_of(enum tutti_beside_state state)
 static enum tutti_beside_state state_in(uint64_t word)
 {
     const enum tutti_beside_state state = (enum tutti_beside_state)(word & ((1U << STATE_BITS) - 1));
-    return word == word_of(state) ? state : TUTTI_BESIDE_NONE;
+    return word == beside_word_of(state) ? state : TUTTI_BESIDE_NONE;
 }
 
 enum tutti_beside_state tutti_beside_state(const struct tutti_beside_once *once)
@@ -68,7 +68,7 @@ static void once_run(void *given)
 {
     struct tutti_beside_once *const once = given;
     const int status = once->run(once->with);
-    atomic_store_explicit(&once->word, word_of(status == TUTTI_OK ? TUTTI_BESIDE_DONE : TUTTI_BESIDE_FAILED),
+    atomic_store_explicit(&once->word, beside_word_of(status == TUTTI_OK ? TUTTI_BESIDE_DONE : TUTTI_BESIDE_FAILED),
                           memory_order_release);
 }
 
@@ -76,7 +76,7 @@ enum tutti_beside_state tutti_beside_begin(struct tutti_beside_once *once, int (
 {
     uint64_t word = atomic_load_explicit(&once->word, memory_order_acquire);
     while (state_in(word) == TUTTI_BESIDE_NONE) {
-        if (!atomic_compare_exchange_weak(&once->word, &word, word_of(TUTTI_BESIDE_RUNS)))
+        if (!atomic_compare_exchange_weak(&once->word, &word, beside_word_of(TUTTI_BESIDE_RUNS)))
             continue;
         once->run = run;
         once->with = with;
