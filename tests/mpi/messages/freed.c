@@ -11,7 +11,7 @@
 
 #include "kit.h"
 
-enum { LONG = 20000, SHORT = 10, DATA = 3, WORD = 4, GO = 5, SECONDS = 20, FEW = 2, MANY = 10 };
+enum { LONG = 20000, SHORT = 10, DATA = 3, WORD = 4, GO = 5, SECONDS = 20, FEW = 2, MANY = 5 };
 enum by { RECV, SENDRECV, WAIT, TEST, PROBE, MPROBE, IPROBE, BARRIER, BYS };
 static const char *const names[BYS] = {"MPI_Recv",  "MPI_Sendrecv", "MPI_Wait",   "MPI_Test",
                                        "MPI_Probe", "MPI_Mprobe",   "MPI_Iprobe", "MPI_Barrier"};

@@ -83,7 +83,7 @@ tutti_mpi_test(mpi-truncated-far PROGRAM mpi-truncated RANKS 2 TIMEOUT 60
                ENV ${stats} TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined)
 program(freed EVERYWHERE)
 tutti_mpi_test(mpi-freed PROGRAM mpi-freed RANKS 2 ENV ${stats} EVERYWHERE TIMEOUT 60)
-tutti_mpi_test(mpi-freed-beside PROGRAM mpi-freed RANKS 2 ARGS beside ENV ${stats} EVERYWHERE TIMEOUT 60)
+tutti_mpi_test(mpi-freed-beside PROGRAM mpi-freed RANKS 2 ARGS beside ENV ${stats} EVERYWHERE TIMEOUT 120)
 tutti_mpi_test(mpi-freed-direct PROGRAM mpi-freed RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 60)
 tutti_mpi_test(mpi-freed-staged PROGRAM mpi-freed RANKS 2 ENV ${stats} ${left_to_mpi} TIMEOUT 60)
 program(raised EVERYWHERE)
