@@ -31,7 +31,7 @@ elseif(NOT TUTTI_CUDA_OPTIMIZE)
 endif()
 # The driver unpacks an image when a program first needs one of its kernels, and holds back all copies and launches of the
 # process meanwhile: 1 ms for a MiB. So the images of the first messages and collectives, which are small, stay as they are.
-set(uncompressed moves pack)
+set(uncompressed moves pack_few pack_stay pack)
 if(nvcc_help MATCHES "--compress-mode")
   set(compressed_flags --compress-mode=size)
   set(uncompressed_flags --compress-mode=none)
@@ -86,8 +86,10 @@ endforeach()
 # The kernels that move data: by themselves, since they know no types.
 fatbin_add(moves "kernels that move data" ${kernel_room}/moves.cu DEPENDS ${kernel_sources} ${kernel_room}/moves.cu)
 list(APPEND fatbins ${fatbin_room}/moves.fatbin)
-# The packing kernel: by itself, since it knows no types.
-fatbin_add(pack "kernel that packs" ${kernel_room}/pack.cu DEPENDS ${pack_sources})
+# The packing kernel: by itself, since it knows no types; in three images, since first messages need two of them.
+fatbin_add(pack_few "kernel that packs few messages" ${kernel_room}/pack.cu DEPENDS ${pack_sources} FLAGS -DTUTTI_PACK_IMAGE=0)
+fatbin_add(pack_stay "kernel that packs and stays" ${kernel_room}/pack.cu DEPENDS ${pack_sources} FLAGS -DTUTTI_PACK_IMAGE=1)
+fatbin_add(pack "kernels that pack many messages" ${kernel_room}/pack.cu DEPENDS ${pack_sources} FLAGS -DTUTTI_PACK_IMAGE=2)
 # The lane kernel, of messages in stream order.
 fatbin_add(lane "lane kernel" ${kernel_room}/lane.cu DEPENDS ${kernel_room}/lane.inc ${kernel_room}/lane_post.inc ${kernel_room}/lane_packets.inc ${kernel_room}/lane_direct.inc ${kernel_room}/lane_match.inc ${kernel_room}/lane_moved.inc ${kernel_room}/lane_group.inc ${kernel_room}/lane_args.h ${kernel_room}/args.h
            ${device_headers}/env.h ${device_headers}/env_cuda.h ${device_headers}/copy.h)
@@ -104,7 +106,8 @@ list(APPEND shmem_sources ${kernel_room}/shmem.inc ${kernel_room}/shmem_spread.i
 # Comes last, and is long: two GPUs' code at a time.
 fatbin_add(shmem "kernels of the global address space" ${kernel_room}/shmem.cu DEPENDS ${shmem_sources} FLAGS -t 2)
 set_source_files_properties(${kernel_room}/shmem_fatbin.S PROPERTIES OBJECT_DEPENDS "${fatbin_room}/shmem.fatbin")
-set_source_files_properties(${kernel_room}/pack_fatbin.S PROPERTIES OBJECT_DEPENDS "${fatbin_room}/pack.fatbin")
+set_source_files_properties(${kernel_room}/pack_fatbin.S PROPERTIES
+                            OBJECT_DEPENDS "${fatbin_room}/pack_few.fatbin;${fatbin_room}/pack_stay.fatbin;${fatbin_room}/pack.fatbin")
 set_source_files_properties(${kernel_room}/fatbin.S PROPERTIES OBJECT_DEPENDS "${fatbins}")
 add_library(tutti-kernels-cuda OBJECT ${kernel_room}/fatbin.S ${kernel_room}/fatbin.c ${kernel_room}/families.c
             ${kernel_room}/pack_fatbin.S ${kernel_room}/pack_fatbin.c ${kernel_room}/shmem_fatbin.S

@@ -30,6 +30,9 @@ struct tutti_pack_job {
  * waiting_end; tutti_pack_prepare() does it before (plan NULL: the kernels alone). The caller holds the plans until the
  * work is done. RELAYOUT between two irregular types of some hundred segments: TUTTI_ERR_UNAVAILABLE. */
 int tutti_pack_prepare(int gpu, const struct tutti_plan *plan);
+/* The kernels for few messages between runs of bytes alone, which are loaded in less time: for callers that may wait
+ * for the others to be loaded at a launch that needs them. */
+int tutti_pack_prepare_few(int gpu);
 /* Local, any thread, no lock: what a launch on the GPU (-1: the current one) would do first. */
 enum tutti_pack_state {
     TUTTI_PACK_UNLOADED, /* load the kernels, or there is no device */

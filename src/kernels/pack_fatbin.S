@@ -1,10 +1,16 @@
-/* The compiled packing kernel for CUDA as read-only data (see pack.h). */
-        .section .rodata
+/* The compiled packing kernels for CUDA as read-only data, an image each (see pack.h). */
+        .macro  image name, file
         .balign 64
-        .globl  tutti_pack_fatbin_begin
-        .hidden tutti_pack_fatbin_begin
-tutti_pack_fatbin_begin:
-        .incbin "pack.fatbin"
+        .globl  tutti_\name\()_fatbin_begin
+        .hidden tutti_\name\()_fatbin_begin
+tutti_\name\()_fatbin_begin:
+        .incbin "\file"
         .byte   0
+        .endm
+
+        .section .rodata
+        image   pack_few, pack_few.fatbin
+        image   pack_stay, pack_stay.fatbin
+        image   pack, pack.fatbin
 
         .section .note.GNU-stack, "", %progbits

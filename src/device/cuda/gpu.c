@@ -374,7 +374,8 @@ void tutti_cuda_contexts_close(void (*before)(struct tutti_cuda_context *context
         before(context);
         for (int i = 0; i < TUTTI_FATBINS; i++)
             gpu_unload(context, &context->module[i]);
-        gpu_unload(context, &context->pack_module);
+        for (int i = 0; i < TUTTI_CUDA_PACK_IMAGES; i++)
+            gpu_unload(context, &context->pack_module[i]);
         gpu_unload(context, &context->shmem_module);
         gpu_unload(context, &context->meet_module);
         gpu_unload(context, &context->lane_module);

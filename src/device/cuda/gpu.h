@@ -10,7 +10,13 @@
 #include "device/device.h"
 #include "kernels/fatbin.h"
 
-enum { TUTTI_CUDA_GPUS = 64, TUTTI_CUDA_PACKS = 3, TUTTI_CUDA_SHMEMS = 15, TUTTI_CUDA_LANES = 3 };
+enum {
+    TUTTI_CUDA_GPUS = 64,
+    TUTTI_CUDA_PACKS = 3,
+    TUTTI_CUDA_PACK_IMAGES = 3,
+    TUTTI_CUDA_SHMEMS = 15,
+    TUTTI_CUDA_LANES = 3
+};
 
 /* Which synchronous copies and fills of the program are complete when they return, see complete.c. */
 enum tutti_cuda_complete {
@@ -32,7 +38,7 @@ struct tutti_cuda_context {
     pthread_mutex_t lock;           /* loading of modules */
     CUmodule module[TUTTI_FATBINS]; /* of kernels/fatbin.h, loaded at the first use */
     _Atomic(CUfunction) function[TUTTI_KERNELS][TUTTI_TYPES][TUTTI_OPS];
-    CUmodule pack_module;                           /* under lock */
+    CUmodule pack_module[TUTTI_CUDA_PACK_IMAGES];   /* under lock */
     _Atomic(CUfunction) pack[TUTTI_CUDA_PACKS + 1]; /* the last: the one that stays */
     CUmodule shmem_module;                          /* under lock */
     _Atomic(CUfunction) shmem[TUTTI_CUDA_SHMEMS];

@@ -7,11 +7,13 @@
 static const struct {
     const char *name;
     size_t bytes; /* of the args that it takes */
+    int module;
+    const void *(*fatbin)(void);
 } packs[] = {
-    {"tutti_pack_few", TUTTI_PACK_FEW_BYTES},
-    {"tutti_pack_some", TUTTI_PACK_SOME_BYTES},
-    {"tutti_pack_many", TUTTI_PACK_MANY_BYTES},
-    {"tutti_pack_stay", sizeof(struct tutti_pack_stay_args)},
+    {"tutti_pack_few", TUTTI_PACK_FEW_BYTES, 0, tutti_pack_few_fatbin},
+    {"tutti_pack_some", TUTTI_PACK_SOME_BYTES, 1, tutti_pack_fatbin},
+    {"tutti_pack_many", TUTTI_PACK_MANY_BYTES, 1, tutti_pack_fatbin},
+    {"tutti_pack_stay", sizeof(struct tutti_pack_stay_args), 2, tutti_pack_stay_fatbin},
 };
 enum { STAYS = TUTTI_CUDA_PACKS };
 
@@ -19,11 +21,37 @@ enum { STAYS = TUTTI_CUDA_PACKS };
 static int pack_function_of(struct tutti_cuda_context *context, int pack, CUfunction *out)
 {
     const char *const name = packs[pack].name;
-    const CUresult result =
-        tutti_cuda_image_function(context, &context->pack_module, tutti_pack_fatbin, name, &context->pack[pack], out);
+    const CUresult result = tutti_cuda_image_function(context, &context->pack_module[packs[pack].module],
+                                                      packs[pack].fatbin, name, &context->pack[pack], out);
     if (result == CUDA_ERROR_NOT_FOUND && pack >= TUTTI_CUDA_PACKS - 1)
         return TUTTI_ERR_UNAVAILABLE;
     return tutti_cuda_check(result, name, context);
+}
+
+/* The kernel for few messages, and the one that stays: the first of two launches stays, dtype/pack.h. */
+static int pack_prepare_first(struct tutti_cuda_context *context, size_t *room)
+{
+    CUfunction few, stays;
+    int status = pack_function_of(context, 0, &few);
+    if (status != TUTTI_OK)
+        return status;
+    status = pack_function_of(context, STAYS, &stays);
+    tutti_cuda_first_graphs(context, few);
+    *room = packs[0].bytes;
+    return status == TUTTI_ERR_UNAVAILABLE ? TUTTI_OK : status;
+}
+
+static int pack_prepare_others(struct tutti_cuda_context *context, size_t *room)
+{
+    int status = TUTTI_OK;
+    *room = packs[0].bytes;
+    for (int pack = 1; pack < TUTTI_CUDA_PACKS && status == TUTTI_OK; pack++) {
+        CUfunction function;
+        status = pack_function_of(context, pack, &function);
+        if (status == TUTTI_OK)
+            *room = packs[pack].bytes;
+    }
+    return status == TUTTI_ERR_UNAVAILABLE ? TUTTI_OK : status;
 }
 
 int tutti_cuda_prepare_pack(int gpu, size_t *room)
@@ -32,23 +60,10 @@ int tutti_cuda_prepare_pack(int gpu, size_t *room)
     int status = tutti_cuda_enter(gpu >= 0 ? gpu : tutti_cuda_any(), 1, &scope);
     if (status != TUTTI_OK)
         return status;
-    CUfunction first = NULL;
-    for (int pack = 0; pack < TUTTI_CUDA_PACKS && status == TUTTI_OK; pack++) {
-        CUfunction function = NULL;
-        status = pack_function_of(scope.context, pack, &function);
-        first = first ? first : function;
-        if (status == TUTTI_OK)
-            *room = packs[pack].bytes;
-        else if (status == TUTTI_ERR_UNAVAILABLE)
-            break;
-    }
-    CUfunction stays;
-    if (status == TUTTI_OK || status == TUTTI_ERR_UNAVAILABLE) /* the first of two launches stays, dtype/pack.h */
-        status = pack_function_of(scope.context, STAYS, &stays);
-    if (first)
-        tutti_cuda_first_graphs(scope.context, first);
+    status = atomic_load(&scope.context->pack[0]) ? pack_prepare_others(scope.context, room)
+                                                  : pack_prepare_first(scope.context, room);
     tutti_cuda_leave(&scope);
-    return status == TUTTI_ERR_UNAVAILABLE ? TUTTI_OK : status;
+    return status;
 }
 
 /* The kernel that takes the launch's arguments. */

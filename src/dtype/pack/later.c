@@ -23,7 +23,7 @@ static struct tutti_beside_once loading[GPUS];
 /* A failure is reported by the call that needs the kernels. */
 static int later_load(void *of)
 {
-    return tutti_pack_prepare((int)((struct tutti_beside_once *)of - loading), NULL);
+    return tutti_pack_prepare_few((int)((struct tutti_beside_once *)of - loading));
 }
 
 void tutti_pack_lost(int gpu, uint64_t ns)

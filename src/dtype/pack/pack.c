@@ -11,84 +11,14 @@
 #include "dtype/pack/jobs.h"
 #include "dtype/pack/kept.h"
 #include "dtype/pack/later.h"
+#include "dtype/pack/load.h"
 #include "dtype/pack/parts_cache.h"
 #include "progress/gate.h"
 
 enum {
-    GPUS = 64,
     HOST_MOST = 16 << 10, /* bytes up to which the host is done before a launch would be */
     PIECE = 8 << 10       /* of what the host moves from one layout into another */
 };
-
-static atomic_size_t rooms[GPUS]; /* bytes of args that a launch takes; 0: not known yet */
-
-static int open_device(int *gpu, const struct tutti_device **out)
-{
-    const struct tutti_device *device = tutti_device();
-    char why[160];
-    if (!device || !device->launch.pack || !device->launch.prepare_pack)
-        return TUTTI_ERR_UNAVAILABLE;
-    if (device->open(why, sizeof why) != TUTTI_OK) /* the allocating call reports it */
-        return TUTTI_ERR_UNAVAILABLE;
-    if (*gpu < 0 && (device->gpu.current(gpu) != TUTTI_OK || *gpu < 0))
-        *gpu = 0;
-    if (*gpu >= GPUS)
-        return TUTTI_ERR_ARGUMENT;
-    *out = device;
-    return TUTTI_OK;
-}
-
-/* Loads the kernels of the GPU, if they are not loaded: *room. */
-static int pack_load(const struct tutti_device *device, int gpu, size_t *room)
-{
-    *room = atomic_load_explicit(&rooms[gpu], memory_order_relaxed);
-    if (*room)
-        return TUTTI_OK;
-    int status = tutti_gate_closed() ? TUTTI_ERR_UNAVAILABLE : device->launch.prepare_pack(gpu, room);
-    if (status == TUTTI_OK)
-        atomic_store_explicit(&rooms[gpu], *room, memory_order_relaxed);
-    return status;
-}
-
-int tutti_pack_prepare(int gpu, const struct tutti_plan *plan)
-{
-    const struct tutti_device *device;
-    const struct tutti_plan_image *image;
-    struct tutti_pack_channel *channel;
-    size_t room;
-    int status = open_device(&gpu, &device);
-    if (status == TUTTI_OK)
-        status = pack_load(device, gpu, &room);
-    if (status == TUTTI_OK)
-        status = tutti_pack_channel_take(device, gpu, &channel);
-    if (status != TUTTI_OK)
-        return status;
-    tutti_stay_leave(&channel->stay);
-    if (plan && tutti_image_useful(plan))
-        status = tutti_image_make(device, channel->stream, plan, gpu, &image);
-    tutti_pack_channel_give(channel);
-    return status;
-}
-
-/* Simulated GPUs load none, and take no time for it unless they map memory slowly. */
-static int pack_loads(const struct tutti_device *device)
-{
-    return device->launch.prepare || (device->share.usual_ns && device->share.usual_ns() > 0);
-}
-
-enum tutti_pack_state tutti_pack_state(int gpu)
-{
-    const struct tutti_device *device = tutti_device();
-    if (!device)
-        return TUTTI_PACK_UNLOADED;
-    if (!pack_loads(device) && !tutti_gate_closed())
-        return TUTTI_PACK_READY;
-    if (gpu < 0 && (device->gpu.current(&gpu) != TUTTI_OK || gpu < 0))
-        gpu = 0;
-    if (gpu >= GPUS || atomic_load_explicit(&rooms[gpu], memory_order_relaxed) == 0)
-        return TUTTI_PACK_UNLOADED;
-    return tutti_pack_channel_is_idle(gpu) ? TUTTI_PACK_READY : TUTTI_PACK_LOADED;
-}
 
 /* What the GPU keeps of the plan; `stream` is the one that will be launched into, which may be captured. */
 static int image_of(const struct tutti_device *device, struct tutti_stream *stream, int gpu,
@@ -223,9 +153,9 @@ int tutti_pack_enqueue(struct tutti_stream *stream, int gpu, const struct tutti_
     const struct tutti_device *device;
     struct seen seen = {.n = 0};
     size_t room;
-    int status = open_device(&gpu, &device);
+    int status = tutti_pack_open(&gpu, &device);
     if (status == TUTTI_OK)
-        status = pack_load(device, gpu, &room);
+        status = tutti_pack_load(device, gpu, jobs, n, &room);
     if (status != TUTTI_OK)
         return status;
     struct tutti_parts *parts = tutti_parts_begin(device, stream, room);
@@ -323,7 +253,7 @@ static int launch_jobs(const struct tutti_device *device, int gpu, const struct 
 {
     struct tutti_pack_channel *channel;
     size_t room;
-    int status = pack_load(device, gpu, &room);
+    int status = tutti_pack_load(device, gpu, jobs, n, &room);
     if (status == TUTTI_OK)
         status = tutti_pack_channel_take(device, gpu, &channel);
     if (status != TUTTI_OK)
@@ -401,7 +331,7 @@ static int by_kernel(const struct tutti_device *device, int gpu, const struct tu
 int tutti_pack_where_reached(int gpu, const struct tutti_pack_job *jobs, unsigned n, int *reached)
 {
     const struct tutti_device *device;
-    const int status = open_device(&gpu, &device);
+    const int status = tutti_pack_open(&gpu, &device);
     *reached = 1;
     if (status != TUTTI_OK)
         return status;
@@ -435,7 +365,7 @@ int tutti_pack_reached(int gpu, const struct tutti_pack_job *jobs, unsigned n, u
 {
     const struct tutti_device *device;
     struct seen seen = {.n = 0};
-    const int status = open_device(&gpu, &device);
+    const int status = tutti_pack_open(&gpu, &device);
     return status == TUTTI_OK ? by_kernel(device, gpu, jobs, n, how, &seen) : status;
 }
 
@@ -444,6 +374,6 @@ int tutti_pack_begin(int gpu, const struct tutti_pack_job *jobs, unsigned n, uns
 {
     const struct tutti_device *device;
     struct seen seen = {.n = 0};
-    const int status = open_device(&gpu, &device);
+    const int status = tutti_pack_open(&gpu, &device);
     return status == TUTTI_OK ? launch_jobs(device, gpu, jobs, n, how, &seen, out) : status;
 }

@@ -233,7 +233,7 @@ uint64_t tutti_endpoint_price(const struct tutti_endpoint *endpoint, const struc
 static inline void tutti_endpoint_load_kernels(const struct tutti_endpoint *endpoint, int gpu, unsigned life)
 {
     if (tutti_endpoint_is_slow(endpoint) && life == tutti_gpu_life(gpu) && tutti_pack_state(gpu) != TUTTI_PACK_READY)
-        (void)tutti_pack_prepare(gpu, NULL);
+        (void)tutti_pack_prepare_few(gpu);
 }
 
 int tutti_endpoint_copies_first(const struct tutti_endpoint *endpoint);
