@@ -130,9 +130,11 @@ void tutti_progress_poll(void)
     }
 }
 
+/* Negative: in a fiber, which may be on another thread now. */
 static void engine_restore(const int *before)
 {
-    polling = *before;
+    if (*before >= 0)
+        polling = *before;
 }
 
 /* What else is open, since it may be the cause of the stall. */
@@ -256,12 +258,13 @@ int tutti_progress_wait(const struct tutti_wait *wait)
     struct watch watch = {.start = 0};
     const int in_fiber = tutti_fiber_here() != NULL;
     const int advance = !wait->quiet, mpi = advance && mpi_progress && !in_fiber;
-    __attribute__((cleanup(engine_restore), unused)) const int before = polling;
+    __attribute__((cleanup(engine_restore), unused)) const int before = in_fiber ? -1 : polling;
     __attribute__((cleanup(counted_end), unused)) uint64_t counted = 0;
-    if (advance)
+    if (advance && !in_fiber)
         polling = 0; /* a step that must wait after all: the others, which have locks of their own, go on */
     __attribute__((cleanup(waits_end), unused)) const int counts = advance && !in_fiber;
-    waits += counts;
+    if (counts)
+        waits++;
     for (unsigned round = 1;; round++) {
         uint64_t waited;
         if (round == COUNTED_ROUNDS)

@@ -1,140 +1,70 @@
-/* Fibers by ucontext. Switches by setjmp, which leaves the signal mask alone (all are blocked here): no system call.
- * Sanitizers get each stack announced, and see swapcontext, which they support. */
-#undef _FORTIFY_SOURCE /* its longjmp takes another stack for an error */
+/* The list of fibers, the thread that resumes them, and turns of other threads. */
 #include "progress/fiber.h"
 
+#include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <time.h>
-#include <ucontext.h>
 
 #include "core/affinity.h"
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/once.h"
-#include "core/settings.h"
 #include "core/status.h"
+#include "progress/engine.h"
 #include "progress/fiber_idle.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/common_interface_defs.h>
-#elif defined(__SANITIZE_THREAD__)
-#include <sanitizer/tsan_interface.h>
-#endif
+#include "progress/fiber_switch.h"
+#include "progress/pause.h"
 
 enum {
-    STACK_BYTES = 8 << 20, /* as a thread's: drivers compile on it. Only what is touched is there */
-    GUARD_BYTES = 4096,
-    KEPT = 16 /* stacks that wait for their next fiber */
-};
-
-/* Where a stack continues. */
-struct context {
-    ucontext_t full;
-    jmp_buf quick;
-    void *bottom;
-    size_t size;
-    void *fiber, *fake; /* of sanitizers */
-};
-
-struct fiber {
-    struct tutti_fiber fiber; /* first */
-    struct fiber *next;
-    void (*run)(void *);
-    void *with;
-    void *stack;
-    int begun, ended;
-    struct context context;
+    NAP_NS = 1000000, /* of the engine's thread while another one resumes the fibers: so long may pass without a turn */
+    TRIES = 64,       /* to resume them, before it gives the core to the thread that does */
+    TRY_US = 20
 };
 
 atomic_int tutti_fibers_open;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all up to `kept` */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all up to `last_fresh` */
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 static pthread_t thread;
-static int alive, ending, asleep;
-static uint64_t called_at; /* when the first fiber came for the thread that sleeps; 0: none came */
-static struct fiber *fresh, **last_fresh = &fresh;
-static struct fiber *idle;
-static int kept;
+static int alive, ending;
+static int called;         /* a fiber came for the thread that sleeps; */
+static uint64_t called_at; /* the first one then */
+static struct tutti_fiber_stack *fresh, **last_fresh = &fresh;
+
+/* Written with the lock held. */
+static atomic_int asleep; /* 1: the thread sleeps until it is signalled; */
+static atomic_int naps;   /* 1: until it is signalled, or NAP_NS */
 
 /* Not 0: there may be fibers in `fresh`. The thread looks at it all the time, so it has a cache line of its own. */
 static struct {
     _Alignas(64) atomic_int some;
 } arrived;
 
-/* Of the engine's thread alone. */
-static struct context home;
-static struct fiber *running;
-static int moved;
-static __thread struct fiber *here;
+/* 1: a thread resumes the fibers: the engine's, or another one for a turn. The rest is that thread's. */
+static struct {
+    _Alignas(64) atomic_int taken;
+    int engines; /* 1: it is the engine's */
+    int moved;
+    struct tutti_fiber_stack *first;
+} turn;
 
-/* ---- switching ---- */
+static atomic_int drivers; /* waits that make turns until they end */
+static atomic_int homes;   /* fibers that only the engine's thread resumes */
 
-static void fiber_enter(void)
-{
-    struct fiber *fiber = running;
-#if defined(__SANITIZE_ADDRESS__)
-    __sanitizer_finish_switch_fiber(NULL, (const void **)&home.bottom, &home.size);
-#endif
-    for (;;) { /* a stack that is kept continues here: a new context takes two system calls */
-        fiber->run(fiber->with);
-        tutti_fiber_catch_up();
-        fiber->ended = 1;
-        tutti_fiber_yield();
-    }
-}
-
-/* Continues at `to`; returns when another fiber continues at `from`. */
-static void leave_for(struct context *from, struct context *to, int first)
-{
-#if defined(__SANITIZE_ADDRESS__)
-    __sanitizer_start_switch_fiber(&from->fake, to->bottom, to->size);
-    swapcontext(&from->full, &to->full);
-    __sanitizer_finish_switch_fiber(from->fake, NULL, NULL);
-    (void)first;
-#elif defined(__SANITIZE_THREAD__)
-    from->fiber = __tsan_get_current_fiber();
-    __tsan_switch_to_fiber(to->fiber, 0);
-    swapcontext(&from->full, &to->full);
-    (void)first;
-#else
-    if (_setjmp(from->quick) != 0)
-        return;
-    if (first)
-        setcontext(&to->full);
-    _longjmp(to->quick, 1);
-#endif
-}
-
-struct tutti_fiber *tutti_fiber_here(void)
-{
-    return here ? &here->fiber : NULL;
-}
-
-void tutti_fiber_yield(void)
-{
-    struct fiber *fiber = here;
-    if (!fiber)
-        return;
-    here = NULL;
-    leave_for(&fiber->context, &home, 0);
-    here = fiber;
-}
+/* ---- in fibers ---- */
 
 void tutti_fiber_moved(void)
 {
-    if (here)
-        moved = 1;
+    if (tutti_fiber_here())
+        turn.moved = 1;
 }
 
 void tutti_fiber_lock(pthread_mutex_t *mutex)
 {
-    if (!here) {
+    if (!tutti_fiber_here()) {
         pthread_mutex_lock(mutex);
         return;
     }
@@ -144,7 +74,7 @@ void tutti_fiber_lock(pthread_mutex_t *mutex)
 
 TUTTI_UNGUARDED void tutti_fiber_take_later(struct tutti_lock *of)
 {
-    if (!here) {
+    if (!tutti_fiber_here()) {
         tutti_lock_wait(of);
         return;
     }
@@ -152,49 +82,44 @@ TUTTI_UNGUARDED void tutti_fiber_take_later(struct tutti_lock *of)
         tutti_fiber_yield();
 }
 
-/* ---- stacks ---- */
-
-static struct fiber *new_fiber(void)
+void tutti_fiber_rest(void)
 {
-    struct fiber *fiber = calloc(1, sizeof *fiber);
-    void *at = fiber ? mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0)
-                     : MAP_FAILED;
-    if (at == MAP_FAILED) {
-        free(fiber);
-        return NULL;
-    }
-    (void)madvise(at, STACK_BYTES, MADV_NOHUGEPAGE); /* or each took a huge page */
-    (void)mprotect(at, GUARD_BYTES, PROT_NONE);
-    fiber->stack = at;
-    fiber->context.bottom = at;
-    fiber->context.size = STACK_BYTES;
-    return fiber;
+    if (tutti_fiber_here() && !turn.engines)
+        tutti_fiber_yield();
 }
 
-static void free_fiber(struct fiber *fiber)
+static void wake_engine(void)
 {
-#if defined(__SANITIZE_THREAD__)
-    if (fiber->begun)
-        __tsan_destroy_fiber(fiber->context.fiber);
-#endif
-    munmap(fiber->stack, STACK_BYTES);
-    free(fiber);
+    pthread_mutex_lock(&lock);
+    const int sleeps = asleep || naps;
+    pthread_mutex_unlock(&lock);
+    if (sleeps)
+        pthread_cond_signal(&wake);
 }
 
-/* The lock is held. */
-static struct fiber *take_fiber(void)
+void tutti_fiber_home_begin(void)
 {
-    struct fiber *fiber = idle;
-    if (!fiber)
-        return new_fiber();
-    idle = fiber->next;
-    kept--;
-    return fiber;
+    struct tutti_fiber *const fiber = tutti_fiber_here();
+    if (!fiber || fiber->home++ > 0)
+        return;
+    atomic_fetch_add(&homes, 1);
+    if (turn.engines)
+        return;
+    wake_engine();
+    while (!turn.engines)
+        tutti_fiber_yield();
 }
 
-/* Of the engine's thread. It does not sleep until the lock is free: a thread that starts a fiber would have to wake it.
- */
+void tutti_fiber_home_end(void)
+{
+    struct tutti_fiber *const fiber = tutti_fiber_here();
+    if (fiber && --fiber->home == 0)
+        atomic_fetch_sub(&homes, 1);
+}
+
+/* ---- a turn ---- */
+
+/* It does not sleep until the lock is free: a thread that starts a fiber would have to wake it. */
 static void lock_spinning(void)
 {
     enum { SPINS = 64 };
@@ -206,76 +131,172 @@ static void lock_spinning(void)
     }
 }
 
-static void give_fiber(struct fiber *fiber)
+static int turn_take(void)
+{
+    return atomic_load_explicit(&turn.taken, memory_order_relaxed) == 0 &&
+           atomic_exchange_explicit(&turn.taken, 1, memory_order_acquire) == 0;
+}
+
+static void turn_give(void)
+{
+    atomic_store_explicit(&turn.taken, 0, memory_order_release);
+}
+
+static void take_fresh(struct tutti_fiber_stack **end)
+{
+    if (!atomic_load_explicit(&arrived.some, memory_order_relaxed))
+        return;
+    atomic_store_explicit(&arrived.some, 0, memory_order_relaxed);
+    lock_spinning();
+    *end = fresh;
+    fresh = NULL;
+    last_fresh = &fresh;
+    pthread_mutex_unlock(&lock);
+    turn.moved = 1;
+}
+
+static void end_fiber(struct tutti_fiber_stack *stack)
 {
     lock_spinning();
-    const int keep = kept < KEPT;
-    if (keep) {
-        fiber->next = idle;
-        idle = fiber;
-        kept++;
-    }
+    stack = tutti_fiber_stack_keep(stack);
     pthread_mutex_unlock(&lock);
-    if (!keep)
-        free_fiber(fiber);
+    if (stack)
+        tutti_fiber_stack_free(stack);
+    turn.moved = 1;
+    atomic_fetch_sub_explicit(&tutti_fibers_open, 1, memory_order_release);
+}
+
+/* Resumes all fibers once that this thread may resume. 1 if something has moved. */
+static int resume_all(void)
+{
+    struct tutti_fiber_stack **at = &turn.first;
+    while (*at)
+        at = &(*at)->next;
+    tutti_fiber_idle_round();
+    take_fresh(at);
+    for (at = &turn.first; *at;) {
+        struct tutti_fiber_stack *const stack = *at;
+        if (turn.engines || !stack->fiber.home)
+            tutti_fiber_resume(stack);
+        if (!stack->ended) {
+            at = &stack->next;
+            continue;
+        }
+        *at = stack->next;
+        end_fiber(stack);
+    }
+    const int moved = turn.moved;
+    turn.moved = 0;
+    return moved;
+}
+
+/* ---- other threads ---- */
+
+int tutti_fibers_turn(void)
+{
+    int cancel;
+    if (tutti_progress_polling() || tutti_fiber_here() || atomic_load_explicit(&homes, memory_order_relaxed) > 0 ||
+        !turn_take())
+        return 0;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    resume_all();
+    turn_give();
+    pthread_setcancelstate(cancel, NULL);
+    return 1;
+}
+
+int tutti_fibers_drive(int *drives)
+{
+    if (!tutti_fibers_turn())
+        return 0;
+    if (!*drives)
+        atomic_fetch_add(&drivers, 1);
+    return *drives = 1;
+}
+
+void tutti_fibers_leave(const int *drives)
+{
+    if (!*drives)
+        return;
+    pthread_mutex_lock(&lock);
+    const int last = atomic_fetch_sub(&drivers, 1) == 1,
+              waits = last && atomic_load(&naps) && atomic_load(&tutti_fibers_open) > 0;
+    pthread_mutex_unlock(&lock);
+    if (waits)
+        pthread_cond_signal(&wake);
+}
+
+int tutti_fibers_unattended(void)
+{
+    return atomic_load_explicit(&asleep, memory_order_relaxed) || atomic_load_explicit(&naps, memory_order_relaxed);
 }
 
 /* ---- the thread ---- */
 
-static void fiber_resume(struct fiber *fiber)
+/* 1: waits of other threads make the turns. */
+static int is_driven(void)
 {
-    const int first = !fiber->begun;
-    running = fiber;
-    if (first) {
-#if defined(__SANITIZE_THREAD__)
-        fiber->context.fiber = __tsan_create_fiber(0);
-#endif
-        getcontext(&fiber->context.full);
-        fiber->context.full.uc_stack.ss_sp = fiber->stack;
-        fiber->context.full.uc_stack.ss_size = STACK_BYTES;
-        fiber->context.full.uc_link = NULL;
-        makecontext(&fiber->context.full, fiber_enter, 0);
-        fiber->begun = 1;
-    }
-    here = fiber;
-    leave_for(&home, &fiber->context, first);
-    here = NULL;
+    return atomic_load(&drivers) > 0 && atomic_load(&homes) == 0;
 }
 
-/* Runs all fibers of the list in turns until none is left; includes fibers that are added meanwhile. */
-static void run_all(struct fiber *first)
+/* 0: other threads make the turns. */
+static int engine_take(void)
+{
+    for (int try = 0; !turn_take(); try++) {
+        if (is_driven())
+            return 0;
+        if (try < TRIES)
+            tutti_pause();
+        else
+            tutti_sleep_us(TRY_US);
+    }
+    return turn.engines = 1;
+}
+
+static void engine_give(void)
+{
+    turn.engines = 0;
+    turn_give();
+}
+
+/* Resumes the fibers until none is open, or other threads make the turns. While this thread may lose its core, they
+ * can. */
+static void run_all(void)
 {
     struct tutti_fiber_idle still = {0};
-    while (first) {
-        tutti_fiber_idle_round();
-        struct fiber **at = &first;
-        while (*at) {
-            struct fiber *fiber = *at;
-            fiber_resume(fiber);
-            if (!fiber->ended) {
-                at = &fiber->next;
-                continue;
-            }
-            *at = fiber->next;
-            moved = 1;
-            give_fiber(fiber);
-            atomic_fetch_sub_explicit(&tutti_fibers_open, 1, memory_order_release);
-        }
-        if (atomic_load_explicit(&arrived.some, memory_order_relaxed)) {
-            atomic_store_explicit(&arrived.some, 0, memory_order_relaxed);
-            lock_spinning();
-            *at = fresh;
-            fresh = NULL;
-            last_fresh = &fresh;
-            pthread_mutex_unlock(&lock);
-            moved = 1;
-        }
-        if (moved) {
-            moved = 0;
+    if (!engine_take())
+        return;
+    for (;;) {
+        if (resume_all()) {
             still = (struct tutti_fiber_idle){0};
-        } else if (first) {
-            tutti_fiber_idle_pause(&still);
+        } else if (!turn.first) {
+            break;
+        } else if (!tutti_fiber_idle_spin(&still)) {
+            engine_give();
+            tutti_fiber_idle_rest(&still);
+            if (!engine_take())
+                return;
         }
+    }
+    engine_give();
+}
+
+/* The lock is held. While turns are made by others, this thread looks on: each of them may stand still in a call that
+ * waits for a fiber, or in the program's code. */
+static void look_on(void)
+{
+    struct timespec until;
+    for (unsigned seen, now = tutti_fiber_idle_rounds(); is_driven(); now = tutti_fiber_idle_rounds()) {
+        seen = now;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += NAP_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        atomic_store_explicit(&naps, 1, memory_order_relaxed);
+        pthread_cond_timedwait(&wake, &lock, &until);
+        atomic_store_explicit(&naps, 0, memory_order_relaxed);
+        if (tutti_fiber_idle_rounds() == seen)
+            break;
     }
 }
 
@@ -283,30 +304,25 @@ static void *fiber_engine(void *unused)
 {
     (void)unused;
     tutti_thread_prompt();
-#if defined(__SANITIZE_THREAD__)
-    home.fiber = __tsan_get_current_fiber();
-#endif
     tutti_thread_roam();
-    uint64_t since = 0; /* when the last fiber ended */
+    uint64_t since = 0; /* when the last fiber ended, as far as this thread knows */
     pthread_mutex_lock(&lock);
     for (;;) {
-        while (!fresh && !ending) {
-            asleep = 1;
+        while (atomic_load(&tutti_fibers_open) == 0 && !called && !ending) {
+            atomic_store_explicit(&asleep, 1, memory_order_relaxed);
             pthread_cond_wait(&wake, &lock);
-            asleep = 0;
+            atomic_store_explicit(&asleep, 0, memory_order_relaxed);
         }
-        if (!fresh)
+        if (atomic_load(&tutti_fibers_open) == 0 && ending)
             break;
         if (since)
-            tutti_fiber_idle_ended(since, called_at ? called_at : tutti_now_ns());
-        called_at = 0;
-        struct fiber *first = fresh;
-        fresh = NULL;
-        last_fresh = &fresh;
+            tutti_fiber_idle_ended(since, called ? called_at : tutti_now_ns());
+        called = 0;
+        look_on();
         pthread_mutex_unlock(&lock);
-        run_all(first);
+        run_all();
         since = tutti_now_ns();
-        tutti_fiber_idle_linger(since, &arrived.some);
+        tutti_fiber_idle_linger(since, &tutti_fibers_open);
         lock_spinning();
     }
     pthread_mutex_unlock(&lock);
@@ -332,13 +348,17 @@ static void fiber_forget(void)
 {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* another thread of the parent may have held it, */
     wake = (pthread_cond_t)PTHREAD_COND_INITIALIZER;   /* or slept on this */
-    alive = 0;
-    fresh = NULL;
+    alive = called = 0;
+    fresh = turn.first = NULL;
     last_fresh = &fresh;
-    idle = NULL; /* their stacks would continue on the parent's thread */
-    kept = 0;
+    tutti_fiber_stacks_forget();
     atomic_store(&arrived.some, 0);
-    asleep = 0;
+    atomic_store(&turn.taken, 0);
+    turn.engines = turn.moved = 0;
+    atomic_store(&asleep, 0);
+    atomic_store(&naps, 0);
+    atomic_store(&drivers, 0);
+    atomic_store(&homes, 0);
     atomic_store(&tutti_fibers_open, 0);
 }
 
@@ -352,31 +372,28 @@ int tutti_fiber_start(void (*run)(void *with), void *with)
     static struct tutti_once once = TUTTI_ONCE_INIT;
     tutti_once(&once, fiber_register_fork);
     pthread_mutex_lock(&lock);
-    struct fiber *fiber = take_fiber();
-    int status = !fiber ? TUTTI_ERR_MEMORY : alive ? TUTTI_OK : fiber_start();
+    struct tutti_fiber_stack *stack = tutti_fiber_stack_take(run, with);
+    const int status = !stack ? TUTTI_ERR_MEMORY : alive ? TUTTI_OK : fiber_start();
     if (status == TUTTI_OK) {
-        fiber->run = run;
-        fiber->with = with;
-        fiber->ended = 0;
-        fiber->fiber.holds = fiber->fiber.apart = fiber->fiber.rests = 0;
-        fiber->next = NULL;
-        *last_fresh = fiber;
-        last_fresh = &fiber->next;
+        *last_fresh = stack;
+        last_fresh = &stack->next;
         atomic_fetch_add_explicit(&tutti_fibers_open, 1, memory_order_relaxed);
-    } else if (fiber) {
-        fiber->next = idle;
-        idle = fiber;
-        kept++;
+    } else if (stack) {
+        stack = tutti_fiber_stack_keep(stack);
     }
-    const int sleeps = asleep;
-    if (sleeps && !called_at)
+    const int sleeps = asleep || (naps && atomic_load(&drivers) == 0);
+    if (asleep && !called) {
+        called = 1;
         called_at = tutti_now_ns();
+    }
     pthread_mutex_unlock(&lock);
     /* Without the lock, for which the thread would wait otherwise. */
     if (status == TUTTI_OK) {
         atomic_store_explicit(&arrived.some, 1, memory_order_relaxed);
         if (sleeps)
             pthread_cond_signal(&wake);
+    } else if (stack) {
+        tutti_fiber_stack_free(stack);
     }
     return status;
 }
@@ -392,11 +409,6 @@ void tutti_fibers_end(void)
         pthread_join(thread, NULL);
     pthread_mutex_lock(&lock);
     alive = ending = 0;
-    while (idle) {
-        struct fiber *fiber = idle;
-        idle = fiber->next;
-        free_fiber(fiber);
-    }
-    kept = 0;
+    tutti_fiber_stacks_free();
     pthread_mutex_unlock(&lock);
 }

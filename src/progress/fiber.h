@@ -3,6 +3,10 @@
  * fibers in any order, and no fiber delays another. The thread is made with the first fiber, sleeps without fibers,
  * with all signals blocked, and calls nothing of the MPI.
  *
+ * To wake the thread takes 10 to 500 us. While it sleeps, or has given its core away, other threads make *turns*: one
+ * resumes each fiber, which runs on that thread until it waits again. So a fiber may continue on another thread after
+ * each wait. One thread at a time makes turns.
+ *
  * A fiber waits as everybody does, by the engine's wait. What must not happen is that it sleeps in something that only
  * another fiber can end: locks that are held across a wait are taken by tutti_fiber_lock(). */
 #ifndef TUTTI_PROGRESS_FIBER_H
@@ -23,6 +27,8 @@ enum { TUTTI_FIBER_REST = 4 };
 struct tutti_fiber {
     int holds; /* between waiting_begin and waiting_end of a device, see device.h */
     int apart; /* between apart_begin and apart_end */
+    int waits; /* between tutti_waiting_begin() and tutti_waiting_end(), see coll/algorithm.h */
+    int home;  /* between tutti_fiber_home_begin() and tutti_fiber_home_end() */
     int rests; /* work that is put off */
     struct tutti_fiber_rest {
         void (*run)(void *with);
@@ -37,6 +43,14 @@ struct tutti_fiber *tutti_fiber_here(void);
  * put off; a worker calls it after each job (sched/worker.h), and the engine at the end of a fiber. */
 int tutti_fiber_put_off(void (*run)(void *with), void *with);
 void tutti_fiber_catch_up(void);
+
+/* Only put-off work is left: in a turn of another thread, the fiber waits for the next turn. */
+void tutti_fiber_rest(void);
+
+/* Between them a fiber runs on the engine's thread, since what it calls may take long or wait for the program. begin()
+ * waits for that thread. Calls may be nested; on other threads nothing happens. */
+void tutti_fiber_home_begin(void);
+void tutti_fiber_home_end(void);
 
 /* Lets the other fibers go on; on other threads nothing happens. The thread pauses by TUTTI_WAIT where none of them has
  * anything to do. */
@@ -55,16 +69,29 @@ TUTTI_UNGUARDED static inline void tutti_fiber_take(struct tutti_lock *of) TUTTI
 
 /* Fibers that have not ended. */
 extern atomic_int tutti_fibers_open;
+static inline int tutti_fibers_any(void)
+{
+    return atomic_load_explicit(&tutti_fibers_open, memory_order_relaxed) != 0;
+}
+
+/* Turns of a thread of the program. It holds no lock. turn: 1: each fiber has run until it waits; 0: another thread
+ * makes turns, or the caller is in a poll or in a fiber. drive: the same in a wait; once it has made a turn, the
+ * engine's thread leaves the turns to this wait until leave(), but looks on. *drives: 0 at first. */
+int tutti_fibers_turn(void);
+int tutti_fibers_drive(int *drives);
+void tutti_fibers_leave(const int *drives);
+/* 1: the engine's thread sleeps, or leaves the turns to others. */
+int tutti_fibers_unattended(void);
 
 /* Local. Waits until no fiber is open and ends the thread; the next fiber makes a new one. */
 void tutti_fibers_end(void);
 
-/* What another thread has seen of the engine's thread. All zero at first. */
+/* What another thread has seen of the fibers. All zero at first. */
 struct tutti_fiber_seen {
     unsigned rounds;
     int once;
 };
-/* For a thread that waits for a fiber. If the engine's thread has done nothing since the last call with `seen`, this
+/* For a thread that waits for a fiber, and can make no turn. If there was no turn since the last call with `seen`, this
  * thread naps, so that the other one gets its core. */
 void tutti_fiber_leave_core(struct tutti_fiber_seen *seen);
 

@@ -34,15 +34,22 @@ static void idle_nap(struct tutti_fiber_idle *idle)
     nanosleep(&(const struct timespec){0, (long)idle->nap_us * 1000}, NULL);
 }
 
-void tutti_fiber_idle_pause(struct tutti_fiber_idle *idle)
+int tutti_fiber_idle_spin(struct tutti_fiber_idle *idle)
 {
     const int how = tutti_settings()->wait;
     const uint64_t now = tutti_now_ns();
     idle->since = idle->since ? idle->since : now;
-    const uint64_t still = now - idle->since;
-    if (how == TUTTI_SET_WAIT_SPIN || (how == TUTTI_SET_WAIT_AUTO && still < YIELD_AFTER_NS))
+    idle->still = now - idle->since;
+    const int spins = how == TUTTI_SET_WAIT_SPIN || (how == TUTTI_SET_WAIT_AUTO && idle->still < YIELD_AFTER_NS);
+    if (spins)
         tutti_pause();
-    else if ((how == TUTTI_SET_WAIT_SLEEP && still > YIELD_AFTER_NS) || still > SLEEP_AFTER_NS || idle->shared)
+    return spins;
+}
+
+void tutti_fiber_idle_rest(struct tutti_fiber_idle *idle)
+{
+    const int how = tutti_settings()->wait;
+    if ((how == TUTTI_SET_WAIT_SLEEP && idle->still > YIELD_AFTER_NS) || idle->still > SLEEP_AFTER_NS || idle->shared)
         idle_nap(idle);
     else
         idle->shared = yield_is_long() && how == TUTTI_SET_WAIT_AUTO;
@@ -62,13 +69,13 @@ void tutti_fiber_idle_ended(uint64_t since, uint64_t then)
  * to 500 us), and the next call pays the system call. So where calls follow each other closely, the thread looks far
  * longer than usual. But if a yield gives the core to another thread, such as one of the program that waits, it sleeps:
  * the system finds a free core when it wakes it. */
-void tutti_fiber_idle_linger(uint64_t since, const atomic_int *some)
+void tutti_fiber_idle_linger(uint64_t since, const atomic_int *open)
 {
     if (tutti_settings()->wait == TUTTI_SET_WAIT_SLEEP)
         return;
     const uint64_t until = since + (2 * gap_ns <= LINGER_MOST_NS ? LINGER_MOST_NS : LINGER_NS);
     uint64_t now = tutti_now_ns(), before = now;
-    while (!atomic_load_explicit(some, memory_order_relaxed) && now < until && now - before < SHARED_NS) {
+    while (!atomic_load_explicit(open, memory_order_relaxed) && now < until && now - before < SHARED_NS) {
         before = now;
         sched_yield();
         now = tutti_now_ns();
@@ -86,9 +93,14 @@ void tutti_fiber_idle_round(void)
     atomic_store_explicit(&rounds.n, atomic_load_explicit(&rounds.n, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
+unsigned tutti_fiber_idle_rounds(void)
+{
+    return atomic_load_explicit(&rounds.n, memory_order_relaxed);
+}
+
 void tutti_fiber_leave_core(struct tutti_fiber_seen *seen)
 {
-    const unsigned now = atomic_load_explicit(&rounds.n, memory_order_relaxed);
+    const unsigned now = tutti_fiber_idle_rounds();
     if (seen->once && now == seen->rounds && tutti_settings()->wait == TUTTI_SET_WAIT_AUTO)
         tutti_sleep_us(LEAVE_US);
     *seen = (struct tutti_fiber_seen){.rounds = now, .once = 1};

@@ -81,6 +81,7 @@ int tutti_gate_closed(void)
 
 void tutti_gate_shut(void)
 {
+    tutti_fiber_home_begin();
     if (!*gate_apart())
         gate_take(pthread_rwlock_wrlock, is_shut);
 }
@@ -103,16 +104,22 @@ void tutti_gate_open(void)
 {
     if (!*gate_apart())
         pthread_rwlock_unlock(&gate);
+    tutti_fiber_home_end();
 }
 
 int tutti_gate_apart_begin(void)
 {
-    *gate_apart() = !tutti_gate_closed() && pthread_rwlock_trywrlock(&gate) == 0;
-    return *gate_apart();
+    tutti_fiber_home_begin();
+    const int begun = !tutti_gate_closed() && pthread_rwlock_trywrlock(&gate) == 0;
+    *gate_apart() = begun;
+    if (!begun)
+        tutti_fiber_home_end();
+    return begun;
 }
 
 void tutti_gate_apart_end(void)
 {
     *gate_apart() = 0;
     pthread_rwlock_unlock(&gate);
+    tutti_fiber_home_end();
 }

@@ -11,8 +11,6 @@ struct tutti_worker {
     pthread_mutex_t lock; /* of all below; never held while anything is waited for */
     struct tutti_job *first, **last;
     int running; /* there is a fiber */
-    int busy;    /* it is in a job, or in what the job has put off */
-    int taken;   /* another thread is in a job: the fiber begins none */
 };
 
 static int job_state(const struct tutti_job *job)
@@ -41,14 +39,13 @@ static struct tutti_job *next_job(struct tutti_worker *worker)
 {
     tutti_fiber_lock(&worker->lock);
     struct tutti_job *job = worker->first;
-    if (job && !worker->taken && job_state(job) == TUTTI_JOB_READY) {
+    if (job && job_state(job) == TUTTI_JOB_READY) {
         unlink_job(worker, job);
         set_job_state(job, TUTTI_JOB_RUNS);
     } else {
         job = NULL;
         worker->running = 0;
     }
-    worker->busy = job != NULL;
     pthread_mutex_unlock(&worker->lock);
     return job;
 }
@@ -61,6 +58,7 @@ static void run_jobs(void *with)
         job->status = job->run(job->with);
         set_job_state(job, TUTTI_JOB_DONE);
         tutti_fiber_moved();
+        tutti_fiber_rest();
         tutti_fiber_catch_up();
     }
 }
@@ -68,7 +66,7 @@ static void run_jobs(void *with)
 /* The lock is held. Makes a fiber if the first job may run and no fiber exists. */
 static int run_first(struct tutti_worker *worker)
 {
-    if (worker->running || worker->taken || !worker->first || job_state(worker->first) != TUTTI_JOB_READY)
+    if (worker->running || !worker->first || job_state(worker->first) != TUTTI_JOB_READY)
         return TUTTI_OK;
     const int status = tutti_fiber_start(run_jobs, worker);
     worker->running = status == TUTTI_OK;
@@ -143,32 +141,11 @@ int tutti_worker_skip(struct tutti_worker *worker, struct tutti_job *job)
     return waits || state == TUTTI_JOB_NEW;
 }
 
-int tutti_worker_run(struct tutti_worker *worker, struct tutti_job *job)
-{
-    pthread_mutex_lock(&worker->lock);
-    const int mine = worker->first == job && !worker->busy && !worker->taken && job_state(job) == TUTTI_JOB_READY;
-    if (mine) {
-        unlink_job(worker, job);
-        set_job_state(job, TUTTI_JOB_RUNS);
-        worker->taken = 1;
-    }
-    pthread_mutex_unlock(&worker->lock);
-    if (!mine)
-        return 0;
-    job->status = job->run(job->with);
-    pthread_mutex_lock(&worker->lock);
-    worker->taken = 0;
-    (void)run_first(worker); /* as in tutti_worker_skip() */
-    pthread_mutex_unlock(&worker->lock);
-    set_job_state(job, TUTTI_JOB_DONE);
-    return 1;
-}
-
 static int is_over(void *with)
 {
     struct tutti_worker *worker = with;
     pthread_mutex_lock(&worker->lock); /* not before the fiber has left it */
-    const int runs = worker->running || worker->taken;
+    const int runs = worker->running;
     pthread_mutex_unlock(&worker->lock);
     return !runs;
 }

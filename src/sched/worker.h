@@ -34,10 +34,6 @@ int tutti_worker_ready(struct tutti_worker *worker, struct tutti_job *job);
 int tutti_worker_give(struct tutti_worker *worker, struct tutti_job *job);
 /* Local, any thread: takes a job out that has not begun. The job is new again: 1. 0: it runs or has run. */
 int tutti_worker_skip(struct tutti_worker *worker, struct tutti_job *job);
-/* Runs a job on the calling thread, which is no fiber, if it is the worker's next one and no fiber has begun it: 1,
- * when it is done. 0: a fiber runs it, or jobs are before it. Jobs behind it wait. A thread that sleeps begins its
- * fibers 10 to 60 us after it is woken. */
-int tutti_worker_run(struct tutti_worker *worker, struct tutti_job *job);
 /* Local. Waits for jobs that are ready or run, which are bounded themselves, and frees the worker. No job is reserved.
  * Takes NULL. */
 void tutti_worker_end(struct tutti_worker *worker);

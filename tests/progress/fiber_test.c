@@ -206,6 +206,121 @@ static void put_off(void **state)
     }
 }
 
+/* ---- turns of other threads ---- */
+
+/* Fibers note who continues them. The ones at home do so on the engine's thread alone. */
+enum { TURNED = 12, STEPS = 60 };
+static pthread_t program;
+static atomic_int by_program, by_engine, wrong_home, wrong_here, left_to_do;
+
+static void note(void)
+{
+    atomic_fetch_add(pthread_equal(pthread_self(), program) ? &by_program : &by_engine, 1);
+}
+
+static void in_turns(void *with)
+{
+    const int i = *(const int *)with;
+    const struct tutti_fiber *me = tutti_fiber_here();
+    int nested = 0;
+    for (int step = 0; step < STEPS; step++) {
+        tutti_fiber_yield();
+        atomic_fetch_add(&wrong_here, tutti_fiber_here() != me);
+        if (i % 4 == 3 && step % 20 == 10) {
+            tutti_fiber_home_begin();
+            tutti_fiber_home_begin();
+            nested = 8;
+        }
+        if (nested == 0)
+            note();
+        else
+            atomic_fetch_add(&wrong_home, pthread_equal(pthread_self(), program) != 0);
+        if (nested == 5 || nested == 1)
+            tutti_fiber_home_end();
+        nested -= nested > 0;
+    }
+    atomic_fetch_sub(&left_to_do, 1);
+}
+
+static void *turn_beside(void *unused)
+{
+    int drives = 0;
+    while (atomic_load(&left_to_do) > 0)
+        (void)tutti_fibers_drive(&drives);
+    tutti_fibers_leave(&drives);
+    return unused;
+}
+
+static void turns_of_others(void **state)
+{
+    static int numbers_of[TURNED];
+    (void)state;
+    program = pthread_self();
+    for (int round = 0; round < 200; round++) {
+        pthread_t beside;
+        int drives = 0, threads_too = round % 3 == 2;
+        usleep(round % 4 == 0 ? 1500 : 0); /* the engine's thread sleeps */
+        atomic_store(&left_to_do, TURNED);
+        for (int i = 0; i < TURNED; i++) {
+            numbers_of[i] = i;
+            assert_int_equal(tutti_fiber_start(in_turns, &numbers_of[i]), TUTTI_OK);
+            if (round % 5 == 0)
+                (void)tutti_fibers_turn();
+            assert_null(tutti_fiber_here());
+        }
+        if (threads_too)
+            assert_int_equal(pthread_create(&beside, NULL, turn_beside, NULL), 0);
+        for (int turn = 0; turn < (round % 2 ? STEPS / 2 : STEPS * 4); turn++)
+            (void)(round % 7 < 4 ? tutti_fibers_drive(&drives) : tutti_fibers_turn());
+        if (round % 11 == 0)
+            usleep(3000); /* a wait that stands still: the engine's thread goes on */
+        tutti_fibers_leave(&drives);
+        if (threads_too)
+            assert_int_equal(pthread_join(beside, NULL), 0);
+        await_all();
+    }
+    assert_int_equal(atomic_load(&wrong_home), 0);
+    assert_int_equal(atomic_load(&wrong_here), 0);
+    assert_true(atomic_load(&by_program) > 0);
+    assert_true(atomic_load(&by_engine) > 0);
+}
+
+/* A wait that has made turns and stands still, in the program or for a fiber: the engine's thread looks on. */
+static void stands_still(void **state)
+{
+    int drives = 0;
+    static int number = 1;
+    (void)state;
+    tutti_fibers_end(); /* a thread that has never run */
+    atomic_store(&left_to_do, 1);
+    assert_int_equal(tutti_fiber_start(in_turns, &number), TUTTI_OK);
+    for (int turn = 0; turn < 5; turn++)
+        (void)tutti_fibers_drive(&drives);
+    for (int ms = 0; ms < 20000 && atomic_load(&left_to_do) > 0; ms++)
+        usleep(1000);
+    assert_int_equal(atomic_load(&left_to_do), 0);
+    tutti_fibers_leave(&drives);
+    await_all();
+}
+
+/* In a fiber, and within a poll, no turn is made. */
+static int turned_in_fiber;
+
+static void turns_itself(void *unused)
+{
+    (void)unused;
+    turned_in_fiber = tutti_fibers_turn();
+}
+
+static void no_turn_within(void **state)
+{
+    (void)state;
+    turned_in_fiber = -1;
+    assert_int_equal(tutti_fiber_start(turns_itself, NULL), TUTTI_OK);
+    await_all();
+    assert_int_equal(turned_in_fiber, 0);
+}
+
 /* A forked child has none of the threads: fibers that it starts run on one of its own, whether the parent's thread
  * slept when the fork came or not. */
 static void after_fork(void **state)
@@ -242,8 +357,9 @@ static void after_fork(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_order), cmocka_unit_test(locks),      cmocka_unit_test(waits_in_tasks),
-        cmocka_unit_test(put_off),   cmocka_unit_test(after_fork),
+        cmocka_unit_test(any_order),      cmocka_unit_test(locks),           cmocka_unit_test(waits_in_tasks),
+        cmocka_unit_test(put_off),        cmocka_unit_test(turns_of_others), cmocka_unit_test(stands_still),
+        cmocka_unit_test(no_turn_within), cmocka_unit_test(after_fork),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     tutti_fibers_end();

@@ -5,6 +5,7 @@
 #include "core/settings.h"
 #include "core/status.h"
 #include "core/types.h"
+#include "progress/fiber.h"
 
 #include "coll/call/opening.h"
 #include "coll/call/reopen.h"
@@ -331,11 +332,14 @@ int tutti_reduce_run(struct tutti_team *team, const struct tutti_call *call, enu
 #include "tutti/collectives.def"
 #undef TUTTI_COLLECTIVE
     };
-    tutti_phase_begin(names[call->collective]);
+    const int in_fiber = tutti_fiber_here() != NULL; /* it may end on another thread */
+    if (!in_fiber)
+        tutti_phase_begin(names[call->collective]);
     int status = reduction_collective(team, call, taken, why);
     tutti_reservation_end(team);
     if (tutti_coll_of(team)->lines_come)
         reduction_take_lines(team);
-    tutti_phase_end();
+    if (!in_fiber)
+        tutti_phase_end();
     return status;
 }

@@ -6,6 +6,7 @@
 #include "core/phases.h"
 #include "core/settings.h"
 #include "core/status.h"
+#include "progress/fiber.h"
 
 enum {
     ALIGNMENT = 256,
@@ -106,23 +107,29 @@ int tutti_launch_end(struct tutti_team *team, struct tutti_kernel_args *args, en
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
 }
 
-static __thread int waiting;
+/* A fiber may continue on another thread, so each has its own. */
+static int *launch_waits(void)
+{
+    static __thread int waits;
+    struct tutti_fiber *const fiber = tutti_fiber_here();
+    return fiber ? &fiber->waits : &waits;
+}
 
 int tutti_waiting_now(void)
 {
-    return waiting;
+    return *launch_waits();
 }
 
 void tutti_waiting_begin(const struct tutti_team *team)
 {
-    waiting++;
+    ++*launch_waits();
     if (team->device->launch.waiting_begin)
         team->device->launch.waiting_begin();
 }
 
 void tutti_waiting_end(const struct tutti_team *team)
 {
-    waiting--;
+    --*launch_waits();
     if (team->device->launch.waiting_end)
         team->device->launch.waiting_end();
 }

@@ -99,11 +99,6 @@ int tutti_mover_job_give(struct tutti_mover_job *job, struct tutti_worker *worke
     return tutti_move_give(worker, &job->job);
 }
 
-int tutti_mover_job_run(struct tutti_mover_job *job, struct tutti_worker *worker)
-{
-    return tutti_worker_run(worker, &job->job.job);
-}
-
 int tutti_mover_job_done(const struct tutti_mover_job *job)
 {
     return tutti_job_done(&job->job.job);

@@ -29,8 +29,6 @@ int tutti_mover_job_repeats(const struct tutti_mover_job *job, struct tutti_comm
 void tutti_mover_job_decline(const struct tutti_mover_job *job);
 /* Gives the call to the worker, also if this rank cannot take part. A status, as of tutti_move_give(). */
 int tutti_mover_job_give(struct tutti_mover_job *job, struct tutti_worker *worker);
-/* Makes the call on this thread if the worker has not begun it, see tutti_worker_run(). */
-int tutti_mover_job_run(struct tutti_mover_job *job, struct tutti_worker *worker);
 /* 1 once the worker has ended the call. */
 int tutti_mover_job_done(const struct tutti_mover_job *job);
 /* Afterwards: 1 if Tutti has made the call, with MPI code *code; 0: the MPI must make it, for *reason. Counts the

@@ -83,11 +83,6 @@ static enum tutti_open_call_phase moves_read(struct tutti_open_call *open, int *
     return TUTTI_OPEN_WORKING;
 }
 
-static int moves_run(const struct tutti_open_call *open, struct tutti_worker *worker)
-{
-    return tutti_mover_job_run(open->later->job, worker);
-}
-
 static int moves_done(const struct tutti_open_call *open)
 {
     return tutti_mover_job_done(open->later->job);
@@ -118,7 +113,7 @@ static enum tutti_open_call_phase moves_over_nodes(struct tutti_open_call *open,
 }
 
 static const struct tutti_open_call_work moves_work = {
-    .read = moves_read, .over_nodes = moves_over_nodes, .run = moves_run, .done = moves_done, .ended = moves_ended};
+    .read = moves_read, .over_nodes = moves_over_nodes, .done = moves_done, .ended = moves_ended};
 
 /* NULL without memory. The call holds all objects that it names. */
 static struct tutti_deferred_call *moves_later(const struct tutti_collective_args *args)

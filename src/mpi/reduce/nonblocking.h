@@ -63,8 +63,6 @@ struct tutti_open_call_work {
     /* Of a call over several nodes, the first of its communicator: NODES while it is under way; DONE with *code, or
      * PASSED. */
     enum tutti_open_call_phase (*over_nodes)(struct tutti_open_call *open, int *code);
-    /* Makes the call on this thread if the worker has not begun it, see tutti_worker_run(). */
-    int (*run)(const struct tutti_open_call *open, struct tutti_worker *worker);
     /* 1 once the worker has ended the call. */
     int (*done)(const struct tutti_open_call *open);
     /* Afterwards: DONE with *code, or PASSED. */
@@ -94,8 +92,6 @@ void tutti_open_call_close(struct tutti_open_call *open);
 /* See struct tutti_request_kind. claim: 1: the call that waits for the entry completes it; 0: the MPI does. */
 int tutti_open_call_claim(struct tutti_open_call *open);
 void tutti_open_call_unclaim(struct tutti_open_call *open);
-/* Of a claimed entry: makes the call on this thread if the worker has not begun it: 1, when it is done. */
-int tutti_open_call_run(struct tutti_open_call *open);
 /* MPI_Request_free of an entry, in any phase. */
 int tutti_open_call_free(struct tutti_open_call *open, MPI_Request *request);
 

@@ -210,19 +210,6 @@ int tutti_open_call_claim(struct tutti_open_call *open)
     return !open->by_mpi && open->phase != TUTTI_OPEN_IDLE;
 }
 
-/* NULL: no worker has it. Its communicator, and so the worker, stays until the call has ended. */
-static struct tutti_worker *open_call_worker(const struct tutti_open_call *open)
-{
-    LOCKED();
-    return open->phase == TUTTI_OPEN_WORKING && open->state ? open->state->worker : NULL;
-}
-
-int tutti_open_call_run(struct tutti_open_call *open)
-{
-    struct tutti_worker *const worker = open_call_worker(open);
-    return !worker ? 0 : open->later ? open->later->work->run(open, worker) : tutti_worker_run(worker, &open->job.job);
-}
-
 void tutti_open_call_unclaim(struct tutti_open_call *open)
 {
     TUTTI_INSIDE();

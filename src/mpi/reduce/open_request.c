@@ -53,18 +53,15 @@ static int open_request_claimed_done(const struct tutti_request *entry)
     return atomic_load_explicit(&open_request_of(entry)->over, memory_order_acquire);
 }
 
-static int open_request_claimed_works(const struct tutti_request *entry)
+static int has_own_core(const struct tutti_node *node)
 {
-    const struct tutti_node *const node = tutti_p2p.node;
     return node &&
-           (2 * tutti_node_size(node) <= tutti_node_cores(node) ||
-            tutti_thread_cpus_apart() >= tutti_node_size(node)) &&
-           tutti_open_call_works(open_request_of(entry));
+           (2 * tutti_node_size(node) <= tutti_node_cores(node) || tutti_thread_cpus_apart() >= tutti_node_size(node));
 }
 
-static int open_request_claimed_run(struct tutti_request *entry)
+static int open_request_claimed_works(const struct tutti_request *entry, int here)
 {
-    return tutti_open_call_run(open_request_of(entry));
+    return (here || has_own_core(tutti_p2p.node)) && tutti_open_call_works(open_request_of(entry));
 }
 
 static int open_request_cancel(struct tutti_request *entry, MPI_Request *request)
@@ -111,7 +108,6 @@ static const struct tutti_request_kind kind = {.name = "open call",
                                                .begins_claimed = 1,
                                                .claimed_done = open_request_claimed_done,
                                                .claimed_works = open_request_claimed_works,
-                                               .claimed_run = open_request_claimed_run,
                                                .deliver = open_request_deliver,
                                                .settle = open_request_settle,
                                                .close = open_request_close};

@@ -68,12 +68,9 @@ struct tutti_request_kind {
     int begins_claimed;
     /* Claimed: 1 if the operation has ended. */
     int (*claimed_done)(const struct tutti_request *entry);
-    /* Claimed: 1 while the library's thread works on the operation, so that a poll by this thread cannot end it, and
-     * has a core of its own. */
-    int (*claimed_works)(const struct tutti_request *entry);
-    /* Claimed: makes the operation on this thread if that thread has not begun it: 1, when it is done. NULL: no thread
-     * of the library works on such operations. */
-    int (*claimed_run)(struct tutti_request *entry);
+    /* Claimed, and a job completes it (sched/worker.h): 1 while the job is under way, if a poll by this thread cannot
+     * end it: this thread makes the turns of jobs (`here`), or the library's has a core of its own. NULL: no job. */
+    int (*claimed_works)(const struct tutti_request *entry, int here);
     /* Delivers the data of a request that has completed with this status, and may correct the status. Called again if
      * the program tests the request without completing it. Not called for an inactive persistent request. An MPI code,
      * of an error that has been raised. */

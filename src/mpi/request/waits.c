@@ -21,8 +21,11 @@ static int wait_is_busy(const struct tutti_call_requests *mine)
     return 0;
 }
 
+/* While the library's thread sleeps, this one makes what jobs can do without a wait. */
 void tutti_call_requests_poll(const struct tutti_call_requests *mine)
 {
+    if (unlikely(tutti_fibers_any()))
+        (void)tutti_fibers_turn();
     tutti_progress_poll();
     if (mine->entries)
         tutti_requests_progress(mine->entries, mine->requests, mine->n, TUTTI_FETCH_NOW);
@@ -89,12 +92,13 @@ struct progressing_call {
     int at;         /* one by one: requests that are complete */
     int unreturned; /* one by one: a request has failed, and the MPI has returned no error after its handler */
     int waits_for_all;
-    unsigned looks;               /* at the only request, if it is claimed, plus 1; 0: it is not */
-    int worked;                   /* 1: the library's thread was at work on it at the last look */
-    unsigned each;                /* looks of a round */
-    struct tutti_request *only;   /* see claimed_only() */
-    unsigned until_help;          /* looks or rounds until claimed_help() */
-    struct tutti_fiber_seen seen; /* of that thread */
+    int jobs;                     /* 1: a job is to complete each request that is left */
+    int worked;                   /* 1: one of them was under way at the last look */
+    unsigned looks;               /* at those requests, plus 1 */
+    struct tutti_wait in;         /* spins: looks of a round */
+    unsigned until_turn;          /* looks or rounds until this thread tries to make a turn */
+    int drives;                   /* see tutti_fibers_drive() */
+    struct tutti_fiber_seen seen; /* of the library's thread */
     int claimed;                  /* of all: requests before this one are not claimed, or have ended */
     MPI_Request *requests;
     MPI_Status *statuses;
@@ -105,11 +109,13 @@ struct progressing_call {
 enum {
     MANY = 256,
     REST = 4,
-    LOOKS = 16,           /* at a request that the library's thread works on, in each round of a wait */
+    LOOKS = 16,           /* at requests that the library's thread works on, in each round of a wait */
     LOOKS_ALONE = 64,     /* the same where nothing else is open: each poll reads what that thread writes */
-    LOOKS_TO_RUN = 48,    /* by then that thread has begun, unless it slept or lacks a core */
+    LOOKS_TO_TURN = 48,   /* by then that thread has begun, unless it lacks a core */
     LOOKS_BETWEEN = 1024, /* and until this is found out again */
-    ROUNDS_BETWEEN = 64   /* the same if that thread has no core of its own */
+    ROUNDS_BETWEEN = 64,  /* the same if that thread has no core of its own */
+    TURNS = 2,            /* of this thread, in each round */
+    TURNS_ALONE = 8       /* the same where nothing else is open */
 };
 
 /* To look at many requests takes long, and only few complete meanwhile: after that the thread is the engine's for REST
@@ -141,48 +147,77 @@ static int progressing_look(struct progressing_call *call)
     return call->test(call) || call->code != MPI_SUCCESS;
 }
 
-/* 1 while the library's thread works on the only request of a call. */
-static int claimed_works(const struct progressing_call *call)
+/* 1 if no claimed request is open any more. */
+static int claimed_ended(struct progressing_call *call)
 {
-    const struct tutti_request *const entry = call->mine->n == 1 && call->mine->entries ? call->mine->entries[0] : NULL;
-    return entry && entry->claimed && entry->kind->claimed_works && entry->kind->claimed_works(entry);
+    while (call->claimed < call->mine->n && !claimed_lacks(call->mine, call->requests, call->claimed))
+        call->claimed++;
+    return call->claimed >= call->mine->n;
 }
 
-/* The only request of a call, if a thread of the library is to complete it; otherwise NULL. */
-static struct tutti_request *claimed_only(const struct progressing_call *call)
+/* The first request that is left, if a job is to complete it; otherwise NULL. */
+static const struct tutti_request *job_left(const struct progressing_call *call)
 {
-    struct tutti_request *const entry = call->mine->n == 1 && call->mine->entries ? call->mine->entries[0] : NULL;
-    return entry && entry->claimed && entry->kind->claimed_run ? entry : NULL;
+    const struct tutti_request *const entry =
+        call->jobs && call->claimed < call->mine->n ? call->mine->entries[call->claimed] : NULL;
+    return entry && entry->claimed && entry->kind->claimed_works ? entry : NULL;
 }
 
-/* That thread may sleep, or lack a core. If it has not begun the operation, this thread makes it. */
-static void claimed_help(struct progressing_call *call)
+static int all_are_jobs(const struct tutti_call_requests *mine)
 {
-    if (!call->only->kind->claimed_run(call->only))
+    for (int i = 0; mine->entries && i < mine->n; i++) {
+        const struct tutti_request *const entry = mine->entries[i];
+        if (!entry || !entry->claimed || !entry->kind->claimed_works)
+            return 0;
+    }
+    return mine->entries != NULL;
+}
+
+/* 1 while a job is under way whose end a poll does not bring on: this thread makes the turns, or the library's does on
+ * a core of its own. */
+static int jobs_work(const struct progressing_call *call)
+{
+    const struct tutti_request *const entry = job_left(call);
+    return entry && entry->kind->claimed_works(entry, call->drives);
+}
+
+/* Jobs run on this thread if the library's thread sleeps, or lacks a core. */
+static void jobs_turn(struct progressing_call *call)
+{
+    const int due = --call->until_turn == 0;
+    if (due)
+        call->until_turn = call->worked ? LOOKS_BETWEEN : ROUNDS_BETWEEN;
+    if (call->drives) {
+        (void)tutti_fibers_drive(&call->drives);
+    } else if ((due || tutti_fibers_unattended()) && tutti_fibers_drive(&call->drives)) {
+        if (call->jobs)
+            call->in.spins = tutti_progress_open_alone() ? TURNS_ALONE : TURNS;
+    } else if (due && job_left(call)) {
         tutti_fiber_leave_core(&call->seen);
+    }
 }
 
-/* 1 for the looks of a round of the engine's wait but the last one, while that thread works: such a look is at this
- * request alone. A poll, which ends the call, reads what that thread and the peers write. */
-static int claimed_looks_on(struct progressing_call *call)
+/* 1 for the looks of a round of the engine's wait but the last one, while jobs are under way: such a look is at them
+ * alone. A poll, which ends the call, reads what the library's thread and the peers write. */
+static int jobs_look_on(struct progressing_call *call)
 {
-    if (call->looks == 0)
+    if (!call->jobs)
         return 0;
-    const int works = claimed_works(call);
-    if (!works && call->worked)
+    const int works = jobs_work(call);
+    if (!works && call->worked) {
         tutti_progress_poll();
+        (void)claimed_ended(call);
+    }
     call->worked = works;
-    return works && ++call->looks % call->each != 1;
+    return works && call->in.spins > 0 && ++call->looks % call->in.spins != 1;
 }
 
 static int waits_is_done(void *with)
 {
     struct progressing_call *call = with;
-    if (call->only && --call->until_help == 0) {
-        call->until_help = call->looks ? LOOKS_BETWEEN : ROUNDS_BETWEEN;
-        claimed_help(call);
-    }
-    if (claimed_looks_on(call) || !looks_again(call))
+    if (unlikely(tutti_fibers_any()))
+        jobs_turn(call);
+    if (jobs_look_on(call) || !looks_again(call))
         return 0;
     const uint64_t begun = call->count > MANY ? tutti_now_ns() : 0;
     const int done = progressing_look(call);
@@ -193,14 +228,6 @@ static int waits_is_done(void *with)
     return done;
 }
 
-/* 1 if no claimed request is open any more. */
-static int claimed_ended(struct progressing_call *call)
-{
-    while (call->claimed < call->mine->n && !claimed_lacks(call->mine, call->requests, call->claimed))
-        call->claimed++;
-    return call->claimed >= call->mine->n;
-}
-
 __thread int tutti_waits_for_claimed;
 
 static int progressing_run(struct progressing_call *call)
@@ -208,12 +235,16 @@ static int progressing_run(struct progressing_call *call)
     const int before = tutti_waits_for_claimed;
     look_at_own(call); /* before those that send pack what could be fetched */
     tutti_waits_for_claimed = !claimed_ended(call);
-    call->looks = call->worked = claimed_works(call);
-    call->each = tutti_progress_open_alone() ? LOOKS_ALONE : LOOKS;
-    call->only = claimed_only(call);
-    call->until_help = call->looks ? LOOKS_TO_RUN : 1;
-    tutti_progress_wait(
-        &(const struct tutti_wait){.done = waits_is_done, .with = call, .spins = call->looks ? call->each : 0});
+    call->jobs = all_are_jobs(call->mine);
+    call->worked = jobs_work(call);
+    call->until_turn = call->worked ? LOOKS_TO_TURN : 1;
+    call->in = (struct tutti_wait){.done = waits_is_done,
+                                   .with = call,
+                                   .spins = !call->worked                 ? 0
+                                            : tutti_progress_open_alone() ? LOOKS_ALONE
+                                                                          : LOOKS};
+    tutti_progress_wait(&call->in);
+    tutti_fibers_leave(&call->drives);
     tutti_waits_for_claimed = before;
     tutti_p2p_land(); /* senders wait for what this call leaves open */
     return call->code;
