@@ -24,12 +24,11 @@ void tutti_pause_among(int ranks, int cores)
     atomic_store_explicit(&node_cores, cores, memory_order_relaxed);
 }
 
-/* 1: threads of the node's ranks may need the core. The engine's threads count while they have work. */
-static int node_is_crowded(void)
+/* The engine's threads count while they have work, unless others make their turns. */
+int tutti_pause_crowded(void)
 {
     const int ranks = atomic_load_explicit(&node_ranks, memory_order_relaxed),
-              shared = atomic_load_explicit(&tutti_fibers_open, memory_order_relaxed) > 0 &&
-                       tutti_thread_cpus_apart() < ranks,
+              shared = tutti_fibers_any() && !tutti_fibers_unattended() && tutti_thread_cpus_apart() < ranks,
               threads = shared ? 2 : 1; /* of each rank */
     return threads * ranks > atomic_load_explicit(&node_cores, memory_order_relaxed);
 }
@@ -57,7 +56,7 @@ void tutti_pause_by(uint64_t waited, int crowded, unsigned most_us)
         tutti_sleep_us(share_us < NAP_LEAST_US ? NAP_LEAST_US : share_us > most_us ? most_us : (unsigned)share_us);
     } else if (how == TUTTI_SET_WAIT_SPIN || (how == TUTTI_SET_WAIT_AUTO && !crowded && !long_enough)) {
         tutti_pause();
-    } else if (how == TUTTI_SET_WAIT_AUTO && !node_is_crowded()) {
+    } else if (how == TUTTI_SET_WAIT_AUTO && !tutti_pause_crowded()) {
         yield_unless_it_costs();
     } else {
         sched_yield();

@@ -13,6 +13,8 @@ void tutti_pause_by(uint64_t waited, int crowded, unsigned most_us);
 /* How many ranks the node has, and how many cores they share. Where they need more cores, waits of this process always
  * yield: their peers need the core. */
 void tutti_pause_among(int ranks, int cores);
+/* 1: threads of the node's ranks may need the core of this one. */
+int tutti_pause_crowded(void);
 /* The thread sleeps so long, also in a fiber. */
 void tutti_sleep_us(unsigned us);
 /* The same; in a fiber the others go on. */

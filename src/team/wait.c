@@ -21,8 +21,7 @@ static const uint64_t second = 1000000000;
 /* Ranks that all spin, and the engine's threads where they are at work. */
 static int team_crowded(const struct tutti_team *team)
 {
-    const int shared = atomic_load_explicit(&tutti_fibers_open, memory_order_relaxed) > 0 &&
-                       tutti_thread_cpus_apart() < team->node->size,
+    const int shared = tutti_fibers_any() && !tutti_fibers_unattended() && tutti_thread_cpus_apart() < team->node->size,
               threads = shared ? 2 : 1; /* of each rank */
     return threads * team->node->size > team->node->cores;
 }

@@ -5,6 +5,7 @@
 #include "p2p/p2p.h"
 #include "progress/engine.h"
 #include "progress/fiber.h"
+#include "progress/pause.h"
 
 const struct tutti_call_requests tutti_no_call_requests;
 
@@ -190,8 +191,8 @@ static void jobs_turn(struct progressing_call *call)
     if (call->drives) {
         (void)tutti_fibers_drive(&call->drives);
     } else if ((due || tutti_fibers_unattended()) && tutti_fibers_drive(&call->drives)) {
-        if (call->jobs)
-            call->in.spins = tutti_progress_open_alone() ? TURNS_ALONE : TURNS;
+        call->in.crowded = tutti_pause_crowded();
+        call->in.spins = !call->jobs || call->in.crowded ? 0 : tutti_progress_open_alone() ? TURNS_ALONE : TURNS;
     } else if (due && job_left(call)) {
         tutti_fiber_leave_core(&call->seen);
     }
