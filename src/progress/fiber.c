@@ -13,7 +13,6 @@
 #include "core/log.h"
 #include "core/once.h"
 #include "core/status.h"
-#include "progress/engine.h"
 #include "progress/fiber_idle.h"
 #include "progress/fiber_switch.h"
 #include "progress/pause.h"
@@ -82,9 +81,14 @@ TUTTI_UNGUARDED void tutti_fiber_take_later(struct tutti_lock *of)
         tutti_fiber_yield();
 }
 
+int tutti_fiber_is_guest(void)
+{
+    return tutti_fiber_here() && !turn.engines;
+}
+
 void tutti_fiber_rest(void)
 {
-    if (tutti_fiber_here() && !turn.engines)
+    if (tutti_fiber_is_guest())
         tutti_fiber_yield();
 }
 
@@ -195,8 +199,7 @@ static int resume_all(void)
 int tutti_fibers_turn(void)
 {
     int cancel;
-    if (tutti_progress_polling() || tutti_fiber_here() || atomic_load_explicit(&homes, memory_order_relaxed) > 0 ||
-        !turn_take())
+    if (tutti_fiber_here() || atomic_load_explicit(&homes, memory_order_relaxed) > 0 || !turn_take())
         return 0;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     resume_all();
@@ -281,8 +284,8 @@ static void run_all(void)
     engine_give();
 }
 
-/* The lock is held. While turns are made by others, this thread looks on: each of them may stand still in a call that
- * waits for a fiber, or in the program's code. */
+/* The lock is held. While others make the turns, this thread looks on: each of them may be stuck in a call that waits
+ * for a fiber, or be in the program's code. */
 static void look_on(void)
 {
     struct timespec until;

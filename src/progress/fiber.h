@@ -37,6 +37,10 @@ struct tutti_fiber {
 };
 /* The calling fiber; NULL on all other threads. */
 struct tutti_fiber *tutti_fiber_here(void);
+/* The calling fiber, or a name of the calling thread where there is none. */
+const void *tutti_fiber_self(void);
+/* 1 in a fiber that another thread than the engine's runs. */
+int tutti_fiber_is_guest(void);
 
 /* Work for which nothing waits, such as preparing a launch for the next call. put_off: 1: the work is noted, once; 0:
  * the caller does it, since it is not in a fiber, or has put off too much. catch_up: does what the calling fiber has

@@ -58,6 +58,12 @@ struct tutti_fiber *tutti_fiber_here(void)
     return here ? &here->fiber : NULL;
 }
 
+const void *tutti_fiber_self(void)
+{
+    static __thread char thread;
+    return here ? (const void *)here : &thread;
+}
+
 static void fiber_enter(void)
 {
     struct tutti_fiber_stack *stack = running;

@@ -1,5 +1,4 @@
-/* Stacks of fibers, and switches to them and back (fiber.h). A fiber may continue on another thread than before. One
- * thread at a time uses all of this, or holds the lock of fiber.c where that is said. */
+/* Stacks of fibers, and switches to them and back (fiber.h). A fiber may continue on another thread than before. */
 #ifndef TUTTI_PROGRESS_FIBER_SWITCH_H
 #define TUTTI_PROGRESS_FIBER_SWITCH_H
 
@@ -27,7 +26,7 @@ void tutti_fiber_stacks_free(void);
 void tutti_fiber_stacks_forget(void);
 
 void tutti_fiber_stack_free(struct tutti_fiber_stack *stack);
-/* Runs the fiber on the calling thread, which is no fiber, until it yields or has ended. */
+/* Runs the fiber on the calling thread, which is no fiber, until it yields or has ended. One thread at a time. */
 void tutti_fiber_resume(struct tutti_fiber_stack *stack);
 
 #endif

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "core/counters.h"
 #include "core/status.h"
 #include "progress/engine.h"
 #include "progress/fiber.h"
@@ -55,6 +56,8 @@ static void run_jobs(void *with)
     struct tutti_worker *worker = with;
     struct tutti_job *job;
     while ((job = next_job(worker)) != NULL) {
+        if (tutti_fiber_is_guest())
+            tutti_count("jobs of nonblocking calls", TUTTI_OUTCOME_SERVED, NULL);
         job->status = job->run(job->with);
         set_job_state(job, TUTTI_JOB_DONE);
         tutti_fiber_moved();

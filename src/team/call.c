@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "progress/fiber.h"
 #include "team/node.h"
 #include "team/share.h"
 #include "team/stranded.h"
@@ -22,7 +23,7 @@ void tutti_team_arrive(struct tutti_team *team, const struct tutti_arrival *mine
     const uint32_t lines =
         team->lines_later && team->rank == 0 && mine->kind == TUTTI_ARRIVAL_DEVICE && tutti_team_lines_look(team);
     count_step(team);
-    __atomic_store_n(&membership->caller, pthread_self(), __ATOMIC_RELAXED);
+    __atomic_store_n(&membership->caller, tutti_fiber_self(), __ATOMIC_RELAXED);
     if (membership->held)
         tutti_share_release(membership);
     /* Keeps `done` near the sequence, also if no rank waits for it. */

@@ -143,7 +143,7 @@ int tutti_team_host_wait(void *with)
     if (__atomic_load_n(&team->words->abort, __ATOMIC_ACQUIRE))
         return 1;
     /* Kernels on a thread of their own: the rank's thread is in tutti_team_await_kernel and sees to the rest. */
-    if (!pthread_equal(__atomic_load_n(&membership->caller, __ATOMIC_RELAXED), pthread_self()))
+    if (__atomic_load_n(&membership->caller, __ATOMIC_RELAXED) != tutti_fiber_self())
         return 0;
     if (!membership->kernel.team ||
         membership->kernel_epoch != team->epoch) { /* launches in stream order have no epoch here */

@@ -64,7 +64,7 @@ struct tutti_membership {
     int rank, size;
     struct tutti_exposing *exposing; /* see expose.h; NULL: nothing is exposed */
 
-    pthread_t caller; /* thread of the current call; kernels in stream order look at it meanwhile */
+    const void *caller; /* tutti_fiber_self() of the current call; kernels in stream order look at it meanwhile */
     struct tutti_resources *resources;
     struct tutti_waiting kernel; /* of kernels that run on the caller's thread */
     uint32_t kernel_epoch;

@@ -75,7 +75,7 @@ static void team_take_place(struct tutti_team *team, const struct team_record al
     membership->node = team->node;
     membership->rank = team->rank;
     membership->size = team->size;
-    __atomic_store_n(&membership->caller, pthread_self(), __ATOMIC_RELAXED);
+    __atomic_store_n(&membership->caller, tutti_fiber_self(), __ATOMIC_RELAXED);
     for (int r = 0; r < team->size; r++) {
         membership->peer[r] = all[r].rank;
         membership->number[r] = all[r].slot[which];

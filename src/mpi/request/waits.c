@@ -2,10 +2,9 @@
 
 #include "core/clock.h"
 #include "mpi/real/quiet.h"
+#include "mpi/request/jobs.h"
 #include "p2p/p2p.h"
 #include "progress/engine.h"
-#include "progress/fiber.h"
-#include "progress/pause.h"
 
 const struct tutti_call_requests tutti_no_call_requests;
 
@@ -22,10 +21,10 @@ static int wait_is_busy(const struct tutti_call_requests *mine)
     return 0;
 }
 
-/* While the library's thread sleeps, this one makes what jobs can do without a wait. */
+/* While the library's thread sleeps, jobs run on this one until they would wait. */
 void tutti_call_requests_poll(const struct tutti_call_requests *mine)
 {
-    if (unlikely(tutti_fibers_any()))
+    if (unlikely(tutti_fibers_any()) && !tutti_progress_polling())
         (void)tutti_fibers_turn();
     tutti_progress_poll();
     if (mine->entries)
@@ -93,31 +92,17 @@ struct progressing_call {
     int at;         /* one by one: requests that are complete */
     int unreturned; /* one by one: a request has failed, and the MPI has returned no error after its handler */
     int waits_for_all;
-    int jobs;                     /* 1: a job is to complete each request that is left */
-    int worked;                   /* 1: one of them was under way at the last look */
-    unsigned looks;               /* at those requests, plus 1 */
-    struct tutti_wait in;         /* spins: looks of a round */
-    unsigned until_turn;          /* looks or rounds until this thread tries to make a turn */
-    int drives;                   /* see tutti_fibers_drive() */
-    struct tutti_fiber_seen seen; /* of the library's thread */
-    int claimed;                  /* of all: requests before this one are not claimed, or have ended */
+    struct tutti_jobs jobs;
+    struct tutti_wait in; /* spins: looks at the jobs in a round */
+    unsigned looks;
+    int claimed; /* of all: requests before this one are not claimed, or have ended */
     MPI_Request *requests;
     MPI_Status *statuses;
     int (*test)(struct progressing_call *call);
     int (*wait)(struct progressing_call *call);
 };
 
-enum {
-    MANY = 256,
-    REST = 4,
-    LOOKS = 16,           /* at requests that the library's thread works on, in each round of a wait */
-    LOOKS_ALONE = 64,     /* the same where nothing else is open: each poll reads what that thread writes */
-    LOOKS_TO_TURN = 48,   /* by then that thread has begun, unless it lacks a core */
-    LOOKS_BETWEEN = 1024, /* and until this is found out again */
-    ROUNDS_BETWEEN = 64,  /* the same if that thread has no core of its own */
-    TURNS = 2,            /* of this thread, in each round */
-    TURNS_ALONE = 8       /* the same where nothing else is open */
-};
+enum { MANY = 256, REST = 4 };
 
 /* To look at many requests takes long, and only few complete meanwhile: after that the thread is the engine's for REST
  * times as long. */
@@ -156,60 +141,27 @@ static int claimed_ended(struct progressing_call *call)
     return call->claimed >= call->mine->n;
 }
 
-/* The first request that is left, if a job is to complete it; otherwise NULL. */
-static const struct tutti_request *job_left(const struct progressing_call *call)
+/* The first request that is left, if it is claimed. */
+static const struct tutti_request *claimed_first(const struct progressing_call *call)
 {
     const struct tutti_request *const entry =
-        call->jobs && call->claimed < call->mine->n ? call->mine->entries[call->claimed] : NULL;
-    return entry && entry->claimed && entry->kind->claimed_works ? entry : NULL;
-}
-
-static int all_are_jobs(const struct tutti_call_requests *mine)
-{
-    for (int i = 0; mine->entries && i < mine->n; i++) {
-        const struct tutti_request *const entry = mine->entries[i];
-        if (!entry || !entry->claimed || !entry->kind->claimed_works)
-            return 0;
-    }
-    return mine->entries != NULL;
-}
-
-/* 1 while a job is under way whose end a poll does not bring on: this thread makes the turns, or the library's does on
- * a core of its own. */
-static int jobs_work(const struct progressing_call *call)
-{
-    const struct tutti_request *const entry = job_left(call);
-    return entry && entry->kind->claimed_works(entry, call->drives);
-}
-
-/* Jobs run on this thread if the library's thread sleeps, or lacks a core. */
-static void jobs_turn(struct progressing_call *call)
-{
-    const int due = --call->until_turn == 0;
-    if (due)
-        call->until_turn = call->worked ? LOOKS_BETWEEN : ROUNDS_BETWEEN;
-    if (call->drives) {
-        (void)tutti_fibers_drive(&call->drives);
-    } else if ((due || tutti_fibers_unattended()) && tutti_fibers_drive(&call->drives)) {
-        call->in.crowded = tutti_pause_crowded();
-        call->in.spins = !call->jobs || call->in.crowded ? 0 : tutti_progress_open_alone() ? TURNS_ALONE : TURNS;
-    } else if (due && job_left(call)) {
-        tutti_fiber_leave_core(&call->seen);
-    }
+        call->mine->entries && call->claimed < call->mine->n ? call->mine->entries[call->claimed] : NULL;
+    return entry && entry->claimed ? entry : NULL;
 }
 
 /* 1 for the looks of a round of the engine's wait but the last one, while jobs are under way: such a look is at them
  * alone. A poll, which ends the call, reads what the library's thread and the peers write. */
 static int jobs_look_on(struct progressing_call *call)
 {
-    if (!call->jobs)
+    struct tutti_jobs *const jobs = &call->jobs;
+    if (!jobs->all)
         return 0;
-    const int works = jobs_work(call);
-    if (!works && call->worked) {
+    const int works = tutti_jobs_work(jobs, claimed_first(call));
+    if (!works && jobs->worked) {
         tutti_progress_poll();
         (void)claimed_ended(call);
     }
-    call->worked = works;
+    jobs->worked = works;
     return works && call->in.spins > 0 && ++call->looks % call->in.spins != 1;
 }
 
@@ -217,7 +169,7 @@ static int waits_is_done(void *with)
 {
     struct progressing_call *call = with;
     if (unlikely(tutti_fibers_any()))
-        jobs_turn(call);
+        tutti_jobs_turn(&call->jobs, claimed_first(call), &call->in);
     if (jobs_look_on(call) || !looks_again(call))
         return 0;
     const uint64_t begun = call->count > MANY ? tutti_now_ns() : 0;
@@ -231,21 +183,22 @@ static int waits_is_done(void *with)
 
 __thread int tutti_waits_for_claimed;
 
+static void jobs_end(struct tutti_jobs **jobs)
+{
+    tutti_jobs_end(*jobs);
+}
+
 static int progressing_run(struct progressing_call *call)
 {
     const int before = tutti_waits_for_claimed;
     look_at_own(call); /* before those that send pack what could be fetched */
     tutti_waits_for_claimed = !claimed_ended(call);
-    call->jobs = all_are_jobs(call->mine);
-    call->worked = jobs_work(call);
-    call->until_turn = call->worked ? LOOKS_TO_TURN : 1;
-    call->in = (struct tutti_wait){.done = waits_is_done,
-                                   .with = call,
-                                   .spins = !call->worked                 ? 0
-                                            : tutti_progress_open_alone() ? LOOKS_ALONE
-                                                                          : LOOKS};
-    tutti_progress_wait(&call->in);
-    tutti_fibers_leave(&call->drives);
+    call->in = (struct tutti_wait){.done = waits_is_done, .with = call};
+    tutti_jobs_begin(&call->jobs, call->mine, claimed_first(call), &call->in);
+    {
+        __attribute__((cleanup(jobs_end), unused)) struct tutti_jobs *jobs = &call->jobs; /* also after an exception */
+        tutti_progress_wait(&call->in);
+    }
     tutti_waits_for_claimed = before;
     tutti_p2p_land(); /* senders wait for what this call leaves open */
     return call->code;

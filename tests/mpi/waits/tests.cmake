@@ -29,3 +29,12 @@ endforeach()
 set(packets "TUTTI_RULES=bcast:*@ll allgather:*@ll alltoall:*@ll" TUTTI_CHANNEL_MB=2)
 tutti_mpi_test(mpi-taken-over PROGRAM mpi-taken_over RANKS 2 TIMEOUT 60)
 tutti_mpi_test(mpi-taken-over-packets PROGRAM mpi-taken_over RANKS 3 RANKS_MPICH 2 ENV ${packets} TUTTI_WAIT=auto TIMEOUT 60)
+# Completion calls run jobs while the library's thread sleeps.
+tutti_mpi_program(mpi-waits_turns LIBRARIES tutti-core MPIS ${TUTTI_MPIS} SOURCES waits/turns.c)
+foreach(mpi IN LISTS waits_builders)
+  target_link_libraries(mpi-waits_turns.${mpi} PRIVATE mpi-kit.${mpi})
+endforeach()
+tutti_mpi_test(mpi-waits-turns PROGRAM mpi-waits_turns RANKS 2 ENV TUTTI_STATS=1 EVERYWHERE TIMEOUT 60)
+tutti_mpi_test(mpi-waits-turns-3 PROGRAM mpi-waits_turns RANKS 3 ENV TUTTI_STATS=1 TIMEOUT 60)
+tutti_mpi_test(mpi-waits-turns-packets PROGRAM mpi-waits_turns RANKS 2 TIMEOUT 60
+               ENV TUTTI_STATS=1 TUTTI_LINES=1 "TUTTI_RULES=allgather:*@ll")
