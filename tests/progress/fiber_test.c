@@ -222,10 +222,11 @@ static void in_turns(void *with)
 {
     const int i = *(const int *)with;
     const struct tutti_fiber *me = tutti_fiber_here();
+    const void *self = tutti_fiber_self();
     int nested = 0;
     for (int step = 0; step < STEPS; step++) {
         tutti_fiber_yield();
-        atomic_fetch_add(&wrong_here, tutti_fiber_here() != me);
+        atomic_fetch_add(&wrong_here, tutti_fiber_here() != me || tutti_fiber_self() != self);
         if (i % 4 == 3 && step % 20 == 10) {
             tutti_fiber_home_begin();
             tutti_fiber_home_begin();
