@@ -121,12 +121,14 @@ static enum tutti_reason rules_why(int from)
 
 static const struct tutti_protocol_rules rules = {rules_next, rules_why};
 
-static void send_one(struct side *s, uint64_t until)
+static void send_one(struct side *s, int number, uint64_t until)
 {
     int status = TUTTI_OK, out = 0;
     conduct = (enum conduct)(random_next(&s->state) % CONDUCTS);
     if (conduct == IS_AWAY && random_next(&s->state) % 16) /* takes long */
         conduct = STORES;
+    if (number == 0)
+        conduct = IS_AWAY;
     busy = conduct == IS_BUSY ? (int)(random_next(&s->state) % 5) : 0;
     left = (int)(random_next(&s->state) % 6);
     const uint64_t bytes = 1 + random_next(&s->state) % (ROOM / 2), at = random_next(&s->state) % (ROOM / 2),
@@ -153,8 +155,8 @@ static void send_one(struct side *s, uint64_t until)
     atomic_store(&told.sequence, atomic_load(&rndv->sequence));
     while (!out || !atomic_load(&told.received)) {
         const int refuses = conduct == CANNOT_REACH && tutti_rndv_is(rndv, TUTTI_RNDV_CTS);
-        if (refuses)
-            rndv->into.offset = UINT64_MAX / 2;
+        if (refuses) /* far behind the buffer's allocation, or with its last byte */
+            rndv->into.offset = seed % 2 ? UINT64_MAX / 2 : rndv->into.what.bytes - bytes + 1;
         if (conduct != IS_AWAY || atomic_load(&told.received))
             tutti_p2p_poll(&s->worker);
         CHECK(!refuses || !tutti_rndv_is(rndv, TUTTI_RNDV_CTS), "a message that cannot be stored is not refused");
@@ -179,7 +181,71 @@ static struct tutti_p2p_recv *message_at(const struct tutti_p2p_fetching *fetchi
     return &message;
 }
 
-static void receive_one(struct side *s, uint64_t until)
+/* Whether the receiver asks for the message that is offered, by what the rules say, the data that it sends itself, and
+ * other messages that have arrived. The sender is away. */
+static void asks(struct side *s)
+{
+    static const struct {
+        const char *rules;
+        int asks[2][2]; /* [1: it sends a quarter of the message or more][1: others have arrived] */
+    } cases[] = {{"never", {{0, 0}, {0, 0}}},
+                 {"exchange", {{0, 0}, {0, 1}}},
+                 {"busy", {{0, 1}, {1, 1}}},
+                 {"always", {{1, 1}, {1, 1}}}};
+    char text[64], wrong[160];
+    int gpus[TUTTI_ENDPOINT_GPUS];
+    struct tutti_p2p_fetch f = {.worker = &s->worker, .recv = &message, .used = gpus};
+    const uint64_t bytes = message.bytes;
+    f.rndv = tutti_endpoint_find(s->worker.endpoint, 0, message.rts.number, message.rts.sequence);
+    f.uses = tutti_endpoint_gpus(s->worker.endpoint, gpus);
+    if (!CHECK(f.rndv != NULL, "there is no rendezvous"))
+        return;
+    tutti_elements_places(&message.elements);
+    tutti_fetch_gpus(&f);
+    for (int i = 0; i < 4 * (int)(sizeof cases / sizeof *cases); i++) {
+        const int sends = i / 2 % 2, several = i % 2, expected = cases[i / 4].asks[sends][several];
+        snprintf(text, sizeof text, "message_put: *@%s", cases[i / 4].rules);
+        CHECK(tutti_rules_set(text, wrong, sizeof wrong) == TUTTI_OK, "%s", wrong);
+        atomic_store(&s->worker.out, sends ? (bytes + 3) / 4 : bytes / 4 - (bytes > 3));
+        f.waiting = bytes + (uint64_t)several;
+        message.asked = 0;
+        CHECK(tutti_put_ask(&f) == expected, "%s: is %sasked, %s, %s", text, expected ? "not " : "",
+              sends ? "sends" : "sends less", several ? "others have arrived" : "none else has arrived");
+        CHECK(!expected || tutti_rndv_move(f.rndv, TUTTI_RNDV_CTS, TUTTI_RNDV_GET),
+              "it is not asked in the rendezvous");
+    }
+    message.asked = 1;
+    CHECK(!tutti_put_ask(&f), "a sender is asked twice for a message");
+    message.asked = 0;
+    __atomic_store_n(&f.rndv->layout_bytes, 1, __ATOMIC_RELAXED);
+    CHECK(!tutti_put_ask(&f), "a sender whose elements have gaps is asked");
+    __atomic_store_n(&f.rndv->layout_bytes, 0, __ATOMIC_RELAXED);
+    atomic_store(&s->worker.out, 0);
+}
+
+/* A peer that did not begin in time is not asked for the next message, then for twice as many each time. One that has
+ * begun since is asked as before. Of several messages that were asked for at once the first counts. */
+static void is_left_out(struct side *s)
+{
+    struct tutti_endpoint *const endpoint = s->worker.endpoint;
+    uint64_t now = tutti_now_ns();
+    for (int life = 0; life < 2; life++) {
+        for (int times = 0; times < 10; times++) {
+            const int next = 1 << (times < 8 ? times : 8);
+            int left_out = 0;
+            now += 100;
+            tutti_endpoint_put_late(endpoint, 0, now - 50, now);
+            tutti_endpoint_put_late(endpoint, 0, now - 60, now + 1);
+            while (!tutti_endpoint_put_pays(endpoint, 0, 1, 1) && left_out < 2 * next)
+                left_out++;
+            CHECK(left_out == next, "%d messages are not asked for, not %d", left_out, next);
+        }
+        tutti_endpoint_put_saw(endpoint, 0, now);
+        CHECK(tutti_endpoint_put_seen(endpoint, 0) == now, "a put is not seen");
+    }
+}
+
+static void receive_one(struct side *s, int number, uint64_t until)
 {
     struct tutti_p2p_fetching fetching = {.worker = &s->worker, .at = message_at, .n = 1};
     while (!atomic_load(&told.sequence)) {
@@ -196,6 +262,10 @@ static void receive_one(struct side *s, uint64_t until)
         .bytes = bytes,
         .capacity = bytes,
         .rts = {.sequence = atomic_load(&told.sequence), .bytes = bytes, .number = told.number, .rank = 0}};
+    if (number == 0) {
+        asks(s);
+        is_left_out(s);
+    }
     while (!message.ended) {
         tutti_p2p_fetch_all(&fetching, 0);
         tutti_endpoint_poll(s->worker.endpoint);
@@ -260,9 +330,9 @@ static int rank_main(struct tutti_transport *transport, void *with)
     const uint64_t until = tutti_now_ns() + (uint64_t)SECONDS * 1000000000;
     for (int i = 0; i < rounds; i++) {
         if (transport->rank == 0)
-            send_one(&s, until);
+            send_one(&s, i, until);
         else
-            receive_one(&s, until);
+            receive_one(&s, i, until);
     }
     tutti_endpoint_poll(s.worker.endpoint);
     backs_off(s.worker.endpoint, 1 - transport->rank);

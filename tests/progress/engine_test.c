@@ -98,6 +98,71 @@ static void waits_nest(void **state)
     assert_false(tutti_progress_busy());
 }
 
+/* A step that a peer waits for: after some polls nothing is owed. */
+static void pay(void);
+static struct tutti_step paying = {.name = "what is owed", .poll = pay};
+static int waited;
+
+static void pay(void)
+{
+    waited += tutti_progress_waiting();
+    atomic_fetch_add(&polls, 1);
+    if (atomic_fetch_sub(&left, 1) == 1) {
+        atomic_store(&tutti_progress_owed, 0);
+        tutti_step_close(&paying);
+    }
+}
+
+static int at_once(void *unused)
+{
+    (void)unused;
+    return 1;
+}
+
+static int inner_wait(void *unused)
+{
+    (void)unused;
+    assert_int_equal(tutti_progress_wait(&(const struct tutti_wait){.done = at_once}), TUTTI_OK);
+    return 1;
+}
+
+/* Polls of a wait that is over at once while something is owed. `in_waits` of them are made before: in these a step may
+ * begin more. */
+enum { PAYS = 8 };
+static int polls_of(int (*done)(void *), int quiet, int in_waits)
+{
+    atomic_store(&left, PAYS);
+    atomic_store(&polls, 0);
+    atomic_store(&tutti_progress_owed, 1);
+    waited = 0;
+    tutti_progress_add(&paying);
+    tutti_step_open(&paying);
+    assert_int_equal(tutti_progress_wait(&(const struct tutti_wait){.done = done, .quiet = quiet}), TUTTI_OK);
+    const int n = atomic_load(&polls), rest = atomic_load(&left);
+    assert_int_equal(waited, in_waits);
+    if (rest > 0)
+        tutti_step_close(&paying);
+    atomic_store(&left, 0);
+    atomic_store(&tutti_progress_owed, 0);
+    return n;
+}
+
+/* The outermost wait polls until nothing is owed, or for some time, which a loaded machine may take between two polls.
+ */
+static void waits_pay(void **state)
+{
+    (void)state;
+    assert_false(tutti_progress_waiting());
+    for (int nested = 0; nested < 2; nested++) {
+        int paid = 0;
+        for (int round = 0; round < 50 && !paid; round++)
+            paid = polls_of(nested ? inner_wait : at_once, 0, 1 + nested) == PAYS;
+        assert_true(paid);
+    }
+    assert_int_equal(polls_of(at_once, 1, 0), 0);
+    assert_false(tutti_progress_waiting());
+}
+
 static int fails(void *rounds)
 {
     return --*(int *)rounds == 0 ? TUTTI_ERR_TRANSPORT : 0;
@@ -229,8 +294,13 @@ static void threads_share_locked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(waits_bring_on), cmocka_unit_test(waits_nest),    cmocka_unit_test(waits_end),
-        cmocka_unit_test(waits_describe), cmocka_unit_test(threads_share), cmocka_unit_test(threads_share_locked),
+        cmocka_unit_test(waits_bring_on),
+        cmocka_unit_test(waits_nest),
+        cmocka_unit_test(waits_pay),
+        cmocka_unit_test(waits_end),
+        cmocka_unit_test(waits_describe),
+        cmocka_unit_test(threads_share),
+        cmocka_unit_test(threads_share_locked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
