@@ -195,6 +195,21 @@ static void started_again(int least)
     CHECK(stored >= least * FEW, "%d of %d starts were stored by the sender", stored, STARTS);
 }
 
+/* Blocks of collectives are fetched: a rank that waits for one polls the call alone. */
+static void blocks(void)
+{
+    struct kit_buffer from_all, to_all;
+    const int before = puts_of_all();
+    kit_open(&from_all, KIT_DEVICE, ROOM);
+    kit_open(&to_all, KIT_DEVICE, ROOM);
+    for (int i = 0; i < 10; i++)
+        MPI_Alltoall(from_all.base + KIT_GUARD, MOST, MPI_BYTE, to_all.base + KIT_GUARD, MOST, MPI_BYTE, MPI_COMM_WORLD);
+    CHECK(kit_counted("MPI_Alltoall", "fetched from each other") > 0, "MPI_Alltoall is not fetched");
+    CHECK(puts_of_all() == before, "blocks of MPI_Alltoall are stored by their senders");
+    kit_close(&from_all);
+    kit_close(&to_all);
+}
+
 static void open_buffers(int round)
 {
     for (int b = 0; b < BUFFERS; b++) {
@@ -223,6 +238,7 @@ int main(int argc, char **argv)
     common = kit_seed;
     own = random_mix(kit_seed + (uint64_t)kit_rank + 1);
     started_again(least > 0);
+    blocks();
     for (int round = 0; round < rounds; round++) {
         if (round % KEPT == 0)
             open_buffers(round);
