@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "bench/access/access.h"
+#include "bench/common/by_hand.h"
 #include "tutti/tutti.h"
 
 static int files_write(const struct access *a)
@@ -58,7 +59,7 @@ static void files_run(struct access *a, int way, int part)
     const int n = (int)a->bytes, all = a->what->collective;
     (void)part;
     if (way == ACCESS_WAY_HAND && files_write(a))
-        bench_must(tutti_copy(a->pinned, a->device, a->bytes), "copying from the device");
+        bench_copy_by_hand(a->pinned, a->device, a->bytes, "copying from the device");
     if (files_write(a))
         access_must(
             a, way,
@@ -68,7 +69,7 @@ static void files_run(struct access *a, int way, int part)
             a, way,
             (all ? mpi->File_read_at_all : mpi->File_read_at)(a->file, at, memory, n, MPI_BYTE, MPI_STATUS_IGNORE));
     if (way == ACCESS_WAY_HAND && !files_write(a))
-        bench_must(tutti_copy(a->device, a->pinned, a->bytes), "copying to the device");
+        bench_copy_by_hand(a->device, a->pinned, a->bytes, "copying to the device");
 }
 
 /* Compares what is in the file, or what was read from it. */

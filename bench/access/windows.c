@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bench/access/access.h"
+#include "bench/common/by_hand.h"
 #include "device/device.h"
 #include "tutti/tutti.h"
 
@@ -70,13 +71,13 @@ static void windows_run(struct access *a, int way, int part)
     const size_t bytes = windows_bytes(a, part);
     const int hand = way == ACCESS_WAY_HAND && a->rank == ORIGIN, gets = a->what->id == ACCESS_GET;
     if (hand && !gets)
-        bench_must(tutti_copy(a->pinned, a->device, bytes), "copying from the device");
+        bench_copy_by_hand(a->pinned, a->device, bytes, "copying from the device");
     access_must(a, way, windows_begin(a, way));
     for (int i = 0; i < access_times(a, part) && a->rank == ORIGIN; i++)
         access_must(a, way, windows_operation(a, way, (size_t)(i % a->places) * a->bytes));
     access_must(a, way, windows_end(a, way));
     if (hand && gets)
-        bench_must(tutti_copy(a->device, a->pinned, bytes), "copying to the device");
+        bench_copy_by_hand(a->device, a->pinned, bytes, "copying to the device");
 }
 
 /* ---- windows ---- */

@@ -1,4 +1,5 @@
 /* The rows of `tutti bench never-slower`: how each call is made. Rank 0 is the root. */
+#include "bench/common/by_hand.h"
 #include "bench/hand/hand.h"
 
 #include "tutti/tutti.h"
@@ -66,13 +67,13 @@ static size_t bytes_segment(const struct hand *h)
 static void copy_in(const struct hand_buffers *b, size_t at, size_t bytes)
 {
     if (b->device_in)
-        bench_must(tutti_copy(b->in + at, b->device_in + at, bytes), "copying from the device");
+        bench_copy_by_hand(b->in + at, b->device_in + at, bytes, "copying from the device");
 }
 
 static void copy_out(const struct hand_buffers *b, size_t at, size_t bytes)
 {
     if (b->device_out)
-        bench_must(tutti_copy(b->device_out + at, b->out + at, bytes), "copying to the device");
+        bench_copy_by_hand(b->device_out + at, b->out + at, bytes, "copying to the device");
 }
 
 /* There and back: each rank sends what it has and gets what the other has. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/by_hand.h"
 #include "bench/common/columns.h"
 #include "bench/common/outcome.h"
 #include "bench/common/place.h"
@@ -126,10 +127,10 @@ static void run_way(const struct timing *t, int way)
     const struct hand_buffers buffers = buffers_of(t, way);
     const int copies = way == HAND_WAY_BY_HAND && !t->row->copies;
     if (copies && t->in > 0)
-        bench_must(tutti_copy(t->pinned[0], t->device[0], t->in), "copying from the device");
+        bench_copy_by_hand(t->pinned[0], t->device[0], t->in, "copying from the device");
     must_run(t, way, &buffers);
     if (copies && t->out > 0)
-        bench_must(tutti_copy(t->device[1], t->pinned[1], t->out), "copying to the device");
+        bench_copy_by_hand(t->device[1], t->pinned[1], t->out, "copying to the device");
 }
 
 static uint64_t seed_of(const struct timing *t, int way)

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/common/by_hand.h"
 #include "bench/common/gpu.h"
 #include "bench/reductions/data.h"
 #include "bench/reductions/nccl.h"
@@ -52,12 +53,12 @@ void bench_way_call(const struct bench_plan *plan, struct bench_ways *ways, int 
     switch (way) {
     case BENCH_STAGED:
         if (bench_in_place_here(call)) {
-            bench_must(tutti_copy(ways->copy_out, set->out, call->count * size), "copying from the device");
+            bench_copy_by_hand(ways->copy_out, set->out, call->count * size, "copying from the device");
         } else {
-            bench_must(tutti_copy(ways->copy_in, set->in, call->count * size), "copying from the device");
+            bench_copy_by_hand(ways->copy_in, set->in, call->count * size, "copying from the device");
         }
         bench_call_mpi(call, ways->copy_in, ways->copy_out, 1);
-        bench_must(tutti_copy(set->out, ways->copy_out, result), "copying to the device");
+        bench_copy_by_hand(set->out, ways->copy_out, result, "copying to the device");
         break;
     case BENCH_PLAIN:
     case BENCH_NATIVE:

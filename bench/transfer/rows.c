@@ -1,4 +1,5 @@
 /* The transfers: blocks that a rank sends and receives, and the calls of MPI. Rank 0 is the root. */
+#include "bench/common/by_hand.h"
 #include "bench/transfer/transfer.h"
 
 #include <stdio.h>
@@ -93,13 +94,13 @@ static struct transfer_source transfer_from_neighbours(const struct transfer *t,
 static void transfer_copy_in(const struct transfer *t, const struct transfer_buffers *b, size_t to, size_t from)
 {
     if (b->device_in)
-        bench_must(tutti_copy(b->in + to, b->device_in + from, t->bytes), "copying from the device");
+        bench_copy_by_hand(b->in + to, b->device_in + from, t->bytes, "copying from the device");
 }
 
 static void transfer_copy_out(const struct transfer *t, const struct transfer_buffers *b, size_t to, size_t from)
 {
     if (b->device_out)
-        bench_must(tutti_copy(b->device_out + to, b->out + from, t->bytes), "copying to the device");
+        bench_copy_by_hand(b->device_out + to, b->out + from, t->bytes, "copying to the device");
 }
 
 /* There and back: each rank sends what it has and gets what the other has. */

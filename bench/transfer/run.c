@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/by_hand.h"
 #include "bench/common/columns.h"
 #include "bench/common/energy.h"
 #include "bench/common/gpu.h"
@@ -45,7 +46,7 @@ static void transfer_by_hand(const struct transfer_run *run, int way, int back)
     const size_t bytes = (size_t)(back ? t->row->out(t) : t->row->in(t)) * t->bytes;
     if (!(back ? b.device_out : b.device_in) || t->row->copies || bytes == 0)
         return;
-    bench_must(back ? tutti_copy(b.device_out, b.out, bytes) : tutti_copy(b.in, b.device_in, bytes), "copying");
+    bench_copy_by_hand(back ? b.device_out : b.in, back ? b.out : b.device_in, bytes, "copying");
 }
 
 static int transfer_is_nccl(int way)
