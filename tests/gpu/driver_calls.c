@@ -14,6 +14,7 @@
  * cuMemcpyAsync and cuStreamSynchronize (which the pretended driver counts twice) of a stream of the library, made
  * once, stand in place of the last two. The first stages use memory that is not pinned; later ones may look once more
  * whether a context was reset, with which pinned memory goes, and the first two of a length make it.
+ * After some more of these the end is seen by a word, in place of the second, for which memory is made once.
  * EARLY_CALLS: a copy that begins before the way of its message is known, of up to EARLY_MOST bytes: it is begun and
  * ended by calls of their own, each with the context. */
 enum {
@@ -23,6 +24,7 @@ enum {
     EARLY_CALLS = 5,
     EARLY_MOST = 64 << 10,
     TURNS_CALLS = 2,
+    WORD_CALLS = 2,
     NOT_PINNED = 32,
     TAG = 3
 };
@@ -59,7 +61,7 @@ int main(int argc, char **argv)
 {
     static const int sizes[] = {8, 4096, 60000};
     static char data[60000], got[60000];
-    int rank, own = 0, early = 0, turns = 0;
+    int rank, own = 0, early = 0, turns = 0, seen = 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     check_rank(rank);
@@ -72,7 +74,8 @@ int main(int argc, char **argv)
         memset(data, 'a' + a, sizeof data);
         CHECK(tutti_copy(memory, data, (size_t)bytes) == 0, "no copy");
         for (int m = 0; m < MESSAGES; m++) {
-            const unsigned long calls = fake->calls, questions = fake->queries, waits = fake->waits;
+            const unsigned long calls = fake->calls, questions = fake->queries, waits = fake->waits,
+                                words = fake->words;
             if (rank == 0)
                 MPI_Send(memory, bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
             else
@@ -84,7 +87,10 @@ int main(int argc, char **argv)
             const int makes = rank == 1 && waited == 1 && own == 0; /* the stream */
             own += rank * (int)waited;
             early += !rank * (int)waited;
-            const unsigned long most = (unsigned long)(pinned + makes) + waited * (rank ? 1 : EARLY_CALLS);
+            const unsigned long worded = fake->words - words;
+            const unsigned long most = (unsigned long)(pinned + makes) + waited * (rank ? 1 : EARLY_CALLS) +
+                                       (worded && !seen ? WORD_CALLS : 0);
+            seen += (int)worded;
             /* Once: whether processes take turns on the GPU. */
             const int asks = !turns && more > most && more <= most + TURNS_CALLS;
             turns |= asks;
@@ -99,6 +105,7 @@ int main(int argc, char **argv)
         persistent(fake, rank);
     CHECK(fake, "the pretended driver was not found");
     CHECK((own > MESSAGES) == (rank == 1), "a stream for copies is used %d times", own);
+    CHECK((seen > MESSAGES) == (rank == 1), "the ends of %d copies were seen by words", seen);
     CHECK((early > MESSAGES) == (rank == 0), "%d copies began before the way of their message was known", early);
     MPI_Finalize();
     printf("driver_calls: rank %d, %ld checks, %ld failed\n", rank, check_done(), check_failed());

@@ -39,6 +39,7 @@ struct fake_control {
     unsigned long per_thread;     /* calls that made the per-thread default stream, had it not been there */
     int no_mps;                   /* 1: the processes of a GPU take turns there */
     unsigned long row_copies;     /* into the GPU, of two rows that are one run of bytes */
+    unsigned long words;          /* that streams have written */
     unsigned long completed;      /* allocations whose synchronous copies were made complete */
     unsigned long busy;           /* so many queries of events of the legacy stream find it busy */
 

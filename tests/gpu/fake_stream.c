@@ -62,6 +62,20 @@ EXPORT CUresult cuStreamQuery(CUstream stream)
     UNSAFE();
     return stream && fake_state.capturing == stream ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
+#ifndef FAKE_OLD
+EXPORT CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr at, cuuint32_t value, unsigned flags)
+{
+    STREAM(stream);
+    if (fake_used(stream) != CUDA_SUCCESS)
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    const struct memory *memory = fake_find(at);
+    if (!memory || memory->kind != FAKE_PINNED || flags != CU_STREAM_WRITE_VALUE_DEFAULT)
+        return CUDA_ERROR_INVALID_VALUE;
+    fake_state.words++;
+    *(cuuint32_t *)at = value;
+    return CUDA_SUCCESS;
+}
+#endif
 EXPORT CUresult cuStreamGetCtx(CUstream stream, CUcontext *context)
 {
     ENTER();

@@ -379,6 +379,7 @@ void tutti_cuda_contexts_close(void (*before)(struct tutti_cuda_context *context
         gpu_unload(context, &context->shmem_module);
         gpu_unload(context, &context->meet_module);
         gpu_unload(context, &context->lane_module);
+        tutti_cuda_words_close(context);
         CUstream beside = atomic_exchange(&context->beside, NULL);
         if (beside)
             tutti_cuda_check_free(tutti_cuda.StreamDestroy(beside), "destroying a stream", context);

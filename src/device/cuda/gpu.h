@@ -48,6 +48,11 @@ struct tutti_cuda_context {
     _Atomic(CUfunction) meet;                   /* see kernels/meet.h */
     _Atomic(CUstream) beside;                   /* of copies outside the default stream; made under lock */
     atomic_int copies_in;                       /* while there is no `beside` */
+    _Atomic(_Atomic(uint32_t) *) words;         /* pinned, see words.c; made under lock */
+    CUdeviceptr words_seen;                     /* where the GPU sees them */
+    atomic_int words_tried;                     /* 1: there will be no others */
+    _Atomic(uint64_t) words_taken;              /* bits */
+    atomic_int copies_out;                      /* while there are no words */
     atomic_int graphs;                          /* 1: the first launches were made ready */
     pthread_mutex_t spare_lock;
     struct tutti_prepared *spare; /* launches that can be kept ready for any kernel, see prepared.c; under spare_lock */
@@ -146,6 +151,13 @@ int tutti_cuda_map_host(int gpu, void *host, size_t bytes, void **device);
 int tutti_cuda_unmap_host(int gpu, void *host);
 /* The stream context->beside; the context is entered. */
 int tutti_cuda_make_beside(struct tutti_cuda_context *context);
+/* words.c. 1 if there are words that streams of the context write; they are made when some copies have been. The
+ * context is entered, and the thread is relaxed. */
+int tutti_cuda_has_words(struct tutti_cuda_context *context);
+/* The context is entered, and no copy is under way. */
+void tutti_cuda_words_close(struct tutti_cuda_context *context);
+/* Waits for the work of a stream of such a context. Returns the driver's result. */
+CUresult tutti_cuda_await_stream(struct tutti_cuda_context *context, CUstream stream);
 int tutti_cuda_copy_now(void *to, const void *from, size_t bytes);
 int tutti_cuda_turns(int gpu);
 int tutti_cuda_copy_pinned(int gpu, int in, void *to, const void *from, size_t bytes);

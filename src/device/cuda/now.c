@@ -11,10 +11,13 @@
 
 enum { SOME = 16 }; /* copies */
 enum { IN_ROWS = 2 };
+/* Bytes of copies whose end is seen by a word (words.c). Shorter ones into a GPU end as soon otherwise. */
+enum { SEEN_IN_LEAST = 1 << 10, SEEN_MOST = 1 << 20 };
 
 /* Whether a copy that has returned is waited for, where the driver may return before the last byte is there. */
 enum awaiting {
     AWAIT_NOTHING,
+    AWAIT_WORD,        /* complete when the driver returns, and its end may be seen by a word */
     AWAIT_UNLESS_SEEN, /* the memory was classified: not where the driver completes copies of such memory */
     AWAIT_UNLESS_ALL   /* not where it completes all */
 };
@@ -28,10 +31,15 @@ static int has_to_wait(const struct tutti_cuda_context *context, enum awaiting a
 
 /* In the default stream of the context, as the program's own copies are. Copies into device memory may return before
  * the last byte is there, but those from pinned memory, and kernels of other streams would not wait for it. */
-static CUresult in_default(CUdeviceptr to, CUdeviceptr from, size_t bytes, int wait)
+static CUresult in_default(struct tutti_cuda_context *context, CUdeviceptr to, CUdeviceptr from, size_t bytes, int wait,
+                           int word)
 {
     CUstreamCaptureStatus unused;
     CUresult result = tutti_cuda.StreamIsCapturing(CU_STREAM_LEGACY, &unused);
+    if (result == CUDA_SUCCESS && word && bytes <= SEEN_MOST && tutti_cuda_has_words(context)) {
+        result = tutti_cuda.MemcpyAsync(to, from, bytes, CU_STREAM_LEGACY);
+        return result == CUDA_SUCCESS ? tutti_cuda_await_stream(context, CU_STREAM_LEGACY) : result;
+    }
     if (result == CUDA_SUCCESS)
         result = tutti_cuda.Memcpy(to, from, bytes);
     if (result == CUDA_SUCCESS && wait)
@@ -61,7 +69,9 @@ static int in_own(CUdeviceptr to, CUdeviceptr from, size_t bytes, int rows, stru
     CUstream own = atomic_load(&context->beside);
     CUresult result =
         rows ? tutti_cuda_copy_rows(own, to, (const char *)from, bytes) : tutti_cuda.MemcpyAsync(to, from, bytes, own);
-    if (result == CUDA_SUCCESS)
+    if (result == CUDA_SUCCESS && bytes >= SEEN_IN_LEAST && bytes <= SEEN_MOST && tutti_cuda_has_words(context))
+        result = tutti_cuda_await_stream(context, own);
+    else if (result == CUDA_SUCCESS)
         result = tutti_cuda.StreamSynchronize(own);
     return tutti_cuda_check(result, "copying in a stream of the library", context);
 }
@@ -90,7 +100,8 @@ static int copy_and_leave(struct tutti_cuda_scope *scope, int in, void *to, cons
     CUstreamCaptureMode mode = tutti_cuda_relax();
     CUresult result = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     if (!in || !has_own(scope->context, in == IN_ROWS ? 0 : SOME))
-        result = in_default((CUdeviceptr)to, (CUdeviceptr)from, bytes, has_to_wait(scope->context, awaiting));
+        result = in_default(scope->context, (CUdeviceptr)to, (CUdeviceptr)from, bytes,
+                            has_to_wait(scope->context, awaiting), awaiting == AWAIT_WORD);
     if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
         status = in_own((CUdeviceptr)to, (CUdeviceptr)from, bytes, in == IN_ROWS, scope->context);
     else
@@ -114,7 +125,7 @@ int tutti_cuda_copy_pinned(int gpu, int in, void *to, const void *from, size_t b
 {
     if (in && tutti_gpu_is_shared(gpu) && tutti_cuda_goes_in_rows(bytes) && tutti_cuda_turns(gpu))
         in = IN_ROWS;
-    return copy_found(gpu, in, to, from, bytes, AWAIT_NOTHING);
+    return copy_found(gpu, in, to, from, bytes, AWAIT_WORD);
 }
 
 /* In the default stream, as a plain copy. */
