@@ -91,6 +91,12 @@ static void nonblocking_step_give(struct tutti_open_call *open)
     }
     int status = TUTTI_OK;
     open->job.team = team->nonblocking;
+    if (call->kind == TUTTI_ARRIVAL_HOST && call->host_ok && open->state->calls.first == open) {
+        /* This rank only announces that the MPI makes the call, which no worker need do: none has an earlier one. */
+        open->job.job.status = tutti_reduce_run(team->nonblocking, call, &open->job.taken, &open->job.why);
+        after_job(open);
+        return;
+    }
     if (!open->state->worker && !(open->state->worker = tutti_worker_new()))
         status = tutti_team_break(team->nonblocking, TUTTI_ERR_MEMORY); /* peers would wait for this rank */
     if (status == TUTTI_OK)
