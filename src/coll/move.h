@@ -102,6 +102,11 @@ int tutti_move_alone(struct tutti_team *team, const struct tutti_call *call, con
  * rows are known. */
 uint32_t tutti_move_able(struct tutti_team *team, const struct tutti_call *call);
 void tutti_move_decline(struct tutti_team *team, const struct tutti_call *call);
+/* Local. 1: this rank, whose blocks of `largest` bytes at most lie in memory of `gpu` on one side and in memory of the
+ * host on the other (ordinary: not pinned), leaves such a call to the MPI by the rules. What tutti_move_run() finds out
+ * too, without a description of the blocks. call->move: all that is needed is that there is one. */
+int tutti_move_leaves(const struct tutti_team *team, const struct tutti_call *call, size_t largest, int ordinary,
+                      int gpu);
 /* Local. 1: peers with device memory have asked this rank to take part in the next call of the collective on the team
  * though its blocks lie in memory of the host. */
 int tutti_move_is_asked(const struct tutti_team *team, enum tutti_collective collective);

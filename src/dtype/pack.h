@@ -54,6 +54,11 @@ enum tutti_few { TUTTI_FEW_ALONE, TUTTI_FEW_REPEATED, TUTTI_FEW_PAIR };
 /* Local, any thread. 1: by a kernel, which is ready. may_load: kernels that would be of use and are not ready may be
  * loaded for the next ones. On a GPU that ranks share no kernel copies few bytes. */
 int tutti_few_by_kernel(int gpu, uint64_t bytes, enum tutti_few use, int may_load);
+/* Local, any thread. Copies a run of bytes between memory of the GPU, as memory.classify() has just found it or as it
+ * is mapped from a peer, and pinned memory of the library: by a kernel if they are few, otherwise as
+ * memory.copy_pinned(). in: into memory of the GPU. how: TUTTI_PACK_KEEP where a launch may be kept ready, otherwise 0.
+ */
+int tutti_run_copy(int gpu, int in, void *to, const void *from, uint64_t bytes, unsigned how, int may_load);
 int tutti_pack_enqueue(struct tutti_stream *stream, int gpu, const struct tutti_pack_job *jobs, unsigned n);
 /* A run of bytes from one memory that kernels on `gpu` reach to another, in the stream: by a kernel up to so many
  * bytes, otherwise by a copy of the device. Between kernels of the stream a copy of 8 bytes takes 5 us longer than a

@@ -1,5 +1,7 @@
 #include "p2p/seen.h"
 
+#include "device/found.h"
+
 static int seen_in(const struct tutti_memory *memory, const char *first, const char *end)
 {
     const char *base = memory->base;
@@ -16,7 +18,7 @@ int tutti_seen_holds(struct tutti_seen *seen, const char *first, const char *end
         seen->memory = seen->before.memory;
         seen->memo = seen->before.memo;
     } else {
-        tutti_device()->memory.classify(first, &seen->memory);
+        tutti_memory_at(tutti_device(), first, &seen->memory);
         seen->memo.of = NULL;
     }
     seen->before.memory = memory;

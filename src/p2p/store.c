@@ -7,6 +7,7 @@
 #include "bounce/bounce.h"
 #include "core/trace.h"
 #include "p2p/own.h"
+#include "team/deferred_free.h"
 
 enum { THROUGH_HOST = 16 << 20 }; /* bytes at a time that pass through pinned memory here */
 
@@ -119,12 +120,14 @@ static int through_host(struct tutti_p2p_fetch *f, const struct tutti_elements *
 {
     const uint64_t most = f->recv->elements.plan && bytes > THROUGH_HOST ? THROUGH_HOST : bytes;
     struct tutti_bounce *bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, most);
+    const int may_load = tutti_deferred_free_may_load(f->worker->node);
+    const unsigned keep = may_load && !tutti_endpoint_is_streamed(f->worker->endpoint) ? TUTTI_PACK_KEEP : 0;
     int status = bounce ? TUTTI_OK : TUTTI_ERR_MEMORY;
     for (uint64_t done = 0; done < bytes && status == TUTTI_OK; done += most) {
         const uint64_t n = bytes - done < most ? bytes - done : most;
         const struct tutti_pack_job job = tutti_elements_job(TUTTI_PACK, theirs, first + done, n, bounce->memory);
         status = theirs->plan ? tutti_pack_now(f->gpu, &job, 1)
-                              : tutti_device()->memory.copy_now(bounce->memory, data + done, n);
+                              : tutti_run_copy(f->gpu, 0, bounce->memory, data + done, n, keep, may_load);
         if (status == TUTTI_OK)
             status = tutti_recv_store(f->recv, bounce->memory, first + done, n);
     }

@@ -76,15 +76,23 @@ static uint32_t move_of_these(const struct tutti_team *team, const struct tutti_
     return able;
 }
 
-static enum tutti_mixed move_mixed_by(const struct tutti_team *team, const struct tutti_call *call)
+static enum tutti_mixed move_mixed_by(const struct tutti_team *team, const struct tutti_call *call, int ordinary)
 {
     const uint32_t from_root = TUTTI_ON(BCAST) | TUTTI_ON(SCATTER) | TUTTI_ON(SCATTERV);
     if (tutti_lead_is(team, call))
         return TUTTI_MIXED_LEADERS;
     const int root = from_root >> call->collective & 1 && call->root == team->rank;
-    if (!call->move->runs.ordinary)
+    if (!ordinary)
         return root ? TUTTI_MIXED_PINNED_ROOT : TUTTI_MIXED_PINNED;
     return root ? TUTTI_MIXED_ROOT : TUTTI_MIXED_ORDINARY;
+}
+
+int tutti_move_leaves(const struct tutti_team *team, const struct tutti_call *call, size_t largest, int ordinary,
+                      int gpu)
+{
+    const uint32_t usual = tutti_moves_permitted(call->collective, largest, team->size, team->is_nonblocking, 0, 0);
+    tutti_move_meets(gpu);
+    return usual && !tutti_moves_mixed(usual, move_mixed_by(team, call, ordinary), largest, team->size);
 }
 
 /* Rows that this rank permits for both kinds of calls. Of a call with blocks in memory of the host, a rank that has
@@ -103,7 +111,8 @@ static uint32_t move_permitted(struct tutti_team *team, const struct tutti_call 
         move_flatten(team, move);
     if (move->runs.host == TUTTI_HOSTED_NONE)
         return TUTTI_MOVE_ROWS(usual, mixed);
-    const uint32_t fit = mixed ? tutti_moves_mixed(usual, move_mixed_by(team, call), largest, team->size) : 0;
+    const uint32_t fit =
+        mixed ? tutti_moves_mixed(usual, move_mixed_by(team, call, move->runs.ordinary), largest, team->size) : 0;
     return fit ? TUTTI_MOVE_ROWS(0, fit) : (uint32_t)TUTTI_NO(HOST_SOME);
 }
 

@@ -130,7 +130,7 @@ static uint64_t flatten_meeting(int gpu)
     return (uint64_t)tutti_gpu_life(gpu) << 8 | (uint64_t)(gpu + 2);
 }
 
-static void flatten_meets(int gpu)
+void tutti_move_meets(int gpu)
 {
     const uint64_t meeting = flatten_meeting(gpu);
     if (atomic_load_explicit(&flatten_met, memory_order_relaxed) != meeting)
@@ -178,7 +178,7 @@ int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move)
         runs->packed = TUTTI_PACKED_JOINED;
     runs->host = hosts > 0 ? TUTTI_HOSTED_SOME : TUTTI_HOSTED_NONE;
     if (blocks > hosts)
-        flatten_meets(runs->gpu);
+        tutti_move_meets(runs->gpu);
     else if (hosts > 0 && !flatten_joins(team, move))
         return 0;
     if (flatten_waits_for_turns(team, move, hosts > 0))

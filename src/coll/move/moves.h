@@ -25,6 +25,8 @@ int tutti_move_reaches(struct tutti_move *move, struct tutti_move_block *block);
  * most one to and one from each rank, and kernels of one GPU reach all but those of the host: runs.gpu, -1 if there are
  * no bytes or any GPU will do. runs.near: 1: received runs lie in that GPU's own memory. */
 int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move);
+/* Local. The program has passed memory of this GPU to a call. */
+void tutti_move_meets(int gpu);
 
 /* Local. Rows that this rank's rules name for a call of so many ranks whose largest block here has so many bytes, bit i
  * of row i: those before a rule that names `mpi`, up to fetch. fetch alone if no rule fits. nonblocking: those of the

@@ -1,5 +1,6 @@
 /* Few bytes between a GPU and the host: by a kernel or by the driver. */
 #include "core/lives.h"
+#include "core/status.h"
 #include "device/device.h"
 #include "dtype/pack.h"
 
@@ -23,4 +24,15 @@ int tutti_few_by_kernel(int gpu, uint64_t bytes, enum tutti_few use, int may_loa
     if (may_load)
         tutti_pack_lost(gpu, TUTTI_PACK_FEW_LOST);
     return 0;
+}
+
+int tutti_run_copy(int gpu, int in, void *to, const void *from, uint64_t bytes, unsigned how, int may_load)
+{
+    const struct tutti_device *const device = tutti_device();
+    const struct tutti_pack_job job = tutti_pack_run(to, from, bytes);
+    if (tutti_few_by_kernel(gpu, bytes, TUTTI_FEW_REPEATED, may_load) && job.plan &&
+        tutti_pack_reached(gpu, &job, 1, how | (in ? TUTTI_PACK_NEAR : 0)) == TUTTI_OK)
+        return TUTTI_OK;
+    return device->memory.copy_pinned ? device->memory.copy_pinned(gpu, in, to, from, bytes)
+                                      : device->memory.copy_now(to, from, bytes);
 }

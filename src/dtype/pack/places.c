@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "core/status.h"
+#include "device/found.h"
 
 /* Looks at ranges one after the other; asks the device only where one leaves the allocation of the last. */
 struct looking {
@@ -22,7 +23,7 @@ static void places_look(struct looking *at, const char *from, const char *end)
 {
     if (places_is_known(at, from, end))
         return;
-    at->device->memory.classify(from, &at->last);
+    tutti_memory_at(at->device, from, &at->last);
     at->any = 1;
     if (at->last.kind == TUTTI_MEMORY_HOST) {
         at->places->host = 1;
@@ -87,7 +88,7 @@ void tutti_places_of(const struct tutti_plan *plan, int64_t count, const void *b
     else
         end += reach;
     struct tutti_memory memory;
-    at.device->memory.classify(first, &memory);
+    tutti_memory_at(at.device, first, &memory);
     const char *base = memory.base;
     if (memory.kind == TUTTI_MEMORY_DEVICE && first >= base && end <= base + memory.bytes) {
         out->device = 1;
@@ -98,7 +99,7 @@ void tutti_places_of(const struct tutti_plan *plan, int64_t count, const void *b
     /* Memory of the host has no bounds that the device knows: its two ends stand for what lies between. */
     const struct tutti_memory low = memory;
     if (low.kind != TUTTI_MEMORY_DEVICE && buffer != NULL) {
-        at.device->memory.classify(end - 1, &memory);
+        tutti_memory_at(at.device, end - 1, &memory);
         if (memory.kind == low.kind && memory.gpu == low.gpu) {
             out->host = low.kind == TUTTI_MEMORY_HOST;
             out->gpu = low.gpu;

@@ -20,7 +20,7 @@ static MPI_Count blocks_extent_of(MPI_Datatype type)
     return extent;
 }
 
-static int on_device(const struct tutti_side *side)
+static int on_device(const struct tutti_side *side, struct tutti_memory *lies)
 {
     if (side->n <= 0 || side->given.buffer == MPI_IN_PLACE || !tutti_device_active(tutti_door.device) || tutti_inside)
         return 0;
@@ -31,8 +31,10 @@ static int on_device(const struct tutti_side *side)
             continue;
         const MPI_Count unit = side->given.types ? 1 : blocks_extent_of(type);
         struct tutti_there there;
-        if (tutti_part_needs_staging(tutti_buffer_block(&side->given, i, unit), type, &there))
+        if (tutti_part_needs_staging(tutti_buffer_block(&side->given, i, unit), type, &there)) {
+            *lies = there.memory;
             return 1;
+        }
         if (!side->given.types)
             return !tutti_door.aware && tutti_on_device(side->given.buffer);
     }
@@ -130,6 +132,12 @@ static int blocks_by_copies(const struct tutti_blocks *blocks, int gpu)
     return blocks->scratch.ordinary || (tutti_gate_closed() && tutti_pack_state(gpu) != TUTTI_PACK_READY);
 }
 
+static int is_within(const struct tutti_memory *memory, const char *at, size_t bytes)
+{
+    const char *const base = memory->base;
+    return memory->kind == TUTTI_MEMORY_DEVICE && at >= base && at + bytes <= base + memory->bytes;
+}
+
 /* A row of bytes, outside any stream: by a kernel if they are few, which takes less time than a copy. The device is
  * asked once what the memory is. */
 static int row_copy_now(const struct tutti_blocks *blocks, enum tutti_direction direction, char *at, char *packed,
@@ -137,22 +145,17 @@ static int row_copy_now(const struct tutti_blocks *blocks, enum tutti_direction 
 {
     const struct tutti_device *device = tutti_door.device;
     const int out = direction == TUTTI_UNPACK;
-    struct tutti_memory memory;
-    device->memory.classify(at, &memory);
-    const char *base = memory.base, *from = out ? packed : at;
+    struct tutti_memory memory = blocks->lies;
+    if (!is_within(&memory, at, bytes))
+        tutti_memory_at(device, at, &memory);
+    const char *const from = out ? packed : at;
     char *const to = out ? at : packed;
-    const int known = memory.kind == TUTTI_MEMORY_DEVICE && at >= base && at + bytes <= base + memory.bytes &&
-                      !blocks->scratch.on_device;
-    if (!known)
+    if (!is_within(&memory, at, bytes) || blocks->scratch.on_device)
         return device->memory.copy_now(to, from, bytes);
     if (blocks->scratch.ordinary)
         return device->memory.copy_ordinary ? device->memory.copy_ordinary(memory.gpu, out, to, from, bytes)
                                             : device->memory.copy_now(to, from, bytes);
-    if (tutti_copies_few(memory.gpu, bytes, TUTTI_FEW_REPEATED, out) &&
-        tutti_copy_few(memory.gpu, at, packed, bytes, out, tutti_copy_few_keeps()) == TUTTI_OK)
-        return TUTTI_OK;
-    return device->memory.copy_pinned ? device->memory.copy_pinned(memory.gpu, out, to, from, bytes)
-                                      : device->memory.copy_now(to, from, bytes);
+    return tutti_copy_known(memory.gpu, at, packed, bytes, out);
 }
 
 static int row_copy(const struct tutti_blocks *blocks, enum tutti_direction direction, char *at, char *packed,
@@ -340,7 +343,8 @@ int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side
                                     .types = side->given.types,
                                     .times = 1,
                                     .way = side->way};
-    if (!on_device(side) && !(side->apart && side->n > 0))
+    struct tutti_memory lies = {.kind = TUTTI_MEMORY_HOST};
+    if (!on_device(side, &lies) && !(side->apart && side->n > 0))
         return TUTTI_OK;
     TUTTI_INSIDE();
     size_t n = (size_t)side->n;
@@ -363,6 +367,8 @@ int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side
         return TUTTI_ERR_ARGUMENT;
     }
     struct tutti_places places;
+    if (side->brief)
+        blocks->lies = lies;
     blocks->stream = side->stream;
     blocks->gpu = side->gpu;
     blocks->memory = side->stream ? tutti_scratch_take_sent(&blocks->scratch, blocks->bytes, 0)

@@ -17,6 +17,7 @@ struct tutti_side {
     struct tutti_stream *stream; /* copies go into it, and nothing waits for them; NULL: they are done on return */
     int gpu;                     /* of the stream */
     int apart;                   /* 1: staged wherever the blocks are */
+    int brief;                   /* 1: the blocks are closed before the call returns */
     int as_bytes; /* the MPI gets MPI_BYTE, for equal counts `times` bytes for each element; not if there are types */
 };
 
@@ -45,6 +46,7 @@ struct tutti_blocks {
     char *memory; /* of `scratch` */
     struct tutti_scratch scratch;
     size_t bytes;
+    struct tutti_memory lies; /* what the first block lies in, if it stays until the blocks are closed; HOST: unknown */
     struct tutti_block *block;
     void *own_counts, *own_displs;
     MPI_Datatype *own_types;
@@ -68,6 +70,7 @@ int tutti_packed_by_mpi(enum tutti_direction direction, char *at, MPI_Count coun
 struct tutti_exchange {
     const char *name;
     MPI_Comm comm;
+    int brief;                /* 1: of a blocking call */
     enum tutti_reason reason; /* why it is staged */
     struct tutti_blocks in, out;
 };

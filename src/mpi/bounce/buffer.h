@@ -63,4 +63,10 @@ static inline char *tutti_buffer_block(const struct tutti_buffer *buffer, int i,
     return (char *)(uintptr_t)buffer->buffer + displ * (buffer->types ? 1 : extent);
 }
 
+/* The program's memory; NULL: none is named. */
+static inline const void *tutti_buffer_own(const struct tutti_buffer *buffer)
+{
+    return buffer->buffer == MPI_IN_PLACE ? NULL : buffer->buffer;
+}
+
 #endif

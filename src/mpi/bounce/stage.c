@@ -109,7 +109,7 @@ int tutti_needs_host(const void *buffer, MPI_Datatype type, struct tutti_there *
 static int stage_in_one_allocation(const struct tutti_stage *stage)
 {
     struct tutti_memory memory;
-    tutti_door.device->memory.classify(stage->user, &memory);
+    tutti_memory_at(tutti_door.device, stage->user, &memory);
     const char *base = memory.base;
     return memory.kind == TUTTI_MEMORY_DEVICE && stage->user >= base &&
            stage->user + stage->bytes <= base + memory.bytes;
@@ -129,7 +129,7 @@ static int copy_plainly(const struct tutti_stage *stage, int known, int out, voi
         return copy(stage->places.gpu, out, to, from, bytes);
     const char *const user = out ? to : from;
     if (copy && !stage->image && !stage->lazy) {
-        device->memory.classify(user, &memory);
+        tutti_memory_at(device, user, &memory);
         const char *const base = memory.base;
         if (memory.kind == TUTTI_MEMORY_DEVICE && user >= base && user + bytes <= base + memory.bytes)
             return copy(memory.gpu, out, to, from, bytes);

@@ -147,6 +147,9 @@ int tutti_copy_few(int gpu, char *user, char *host, size_t bytes, int out, unsig
 /* Local. 1 if tutti_copy_few() is to make this copy, rather than the driver (dtype/pack.h: tutti_few_by_kernel()). out:
  * into memory of the GPU. */
 int tutti_copies_few(int gpu, size_t bytes, enum tutti_few use, int out);
+/* Local. Copies between memory of `gpu`, as memory.classify() has just found it, and pinned memory: by whichever of the
+ * two takes less time. out: into memory of the GPU. */
+int tutti_copy_known(int gpu, char *user, char *host, size_t bytes, int out);
 /* TUTTI_PACK_KEEP, where a launch may be kept ready now; otherwise 0. */
 unsigned tutti_copy_few_keeps(void);
 /* From now on the first `count` elements alone are copied out. */

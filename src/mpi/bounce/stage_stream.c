@@ -92,6 +92,15 @@ int tutti_copies_few(int gpu, size_t bytes, enum tutti_few use, int out)
     return tutti_few_by_kernel(gpu, bytes, use, !out && node && tutti_deferred_free_may_load(node));
 }
 
+int tutti_copy_known(int gpu, char *user, char *host, size_t bytes, int out)
+{
+    struct tutti_node *const node = tutti_door.node;
+    if (node)
+        tutti_sharing_look(node, tutti_door.device, gpu);
+    return tutti_run_copy(gpu, out, out ? user : host, out ? host : user, bytes, tutti_copy_few_keeps(),
+                          !out && node && tutti_deferred_free_may_load(node));
+}
+
 unsigned tutti_copy_few_keeps(void)
 {
     const struct tutti_node *node = tutti_door.node;

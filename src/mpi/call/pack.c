@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "mpi/bounce/stage.h"
+#include "mpi/message/endpoints.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/handles.h"
 
@@ -67,27 +68,53 @@ static size_t pack_piece_bytes(size_t all)
     return all < most ? all : most;
 }
 
+/* A part of the message, into pinned memory or out of it. */
+static int piece_copy(const struct packing *call, const struct tutti_memory *message, size_t at, char *piece,
+                      size_t bytes)
+{
+    const int out = call->direction == TUTTI_PACK;
+    char *const there = (char *)call->message + at, *const base = message->base;
+    if (message->kind == TUTTI_MEMORY_HOST) {
+        memcpy(out ? there : piece, out ? piece : there, bytes);
+        return TUTTI_OK;
+    }
+    if (message->kind == TUTTI_MEMORY_DEVICE && there >= base && there + bytes <= base + message->bytes)
+        return tutti_copy_known(message->gpu, there, piece, bytes, out);
+    return tutti_door.device->memory.copy_now(out ? there : piece, out ? piece : there, bytes);
+}
+
+/* A part of the elements, which lie in memory of a GPU, into pinned memory or out of it. */
+static int piece_move(const struct packing *call, const struct tutti_plan *plan, const struct tutti_places *places,
+                      size_t at, char *piece, size_t bytes)
+{
+    struct tutti_elements elements = tutti_message_elements(call->elements, call->count, tutti_layout_of(call->type));
+    const int in = call->direction == TUTTI_UNPACK;
+    if (places->id && elements.plan == plan && elements.whole)
+        return tutti_copy_known(places->gpu, tutti_elements_run(&elements) + at, piece, bytes, in);
+    return tutti_packed_move(call->direction, places, plan, call->count, call->elements, at, bytes, piece);
+}
+
 /* One side is pageable host memory, or another GPU's: by way of pinned memory, piece by piece. */
 static int in_pieces(const struct packing *call, const struct tutti_plan *plan, const struct tutti_places *places,
-                     size_t bytes)
+                     const struct tutti_memory *message, size_t bytes)
 {
     const size_t most = pack_piece_bytes(bytes);
     struct tutti_bounce *bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, most);
-    char *piece = bounce ? bounce->memory : NULL, *message = call->message;
+    char *piece = bounce ? bounce->memory : NULL;
     int status = bounce ? TUTTI_OK : TUTTI_ERR_MEMORY, packs = call->direction == TUTTI_PACK;
     for (size_t at = 0; at < bytes && status == TUTTI_OK; at += most) {
         size_t n = bytes - at < most ? bytes - at : most;
         if (places->device) {
             if (!packs)
-                status = tutti_door.device->memory.copy_now(piece, message + at, n);
+                status = piece_copy(call, message, at, piece, n);
             if (status == TUTTI_OK)
-                status = tutti_packed_move(call->direction, places, plan, call->count, call->elements, at, n, piece);
+                status = piece_move(call, plan, places, at, piece, n);
             if (packs && status == TUTTI_OK)
-                status = tutti_door.device->memory.copy_now(message + at, piece, n);
+                status = piece_copy(call, message, at, piece, n);
         } else if (packs) {
             tutti_plan_pack_host(plan, (uint64_t)call->count, call->elements, at, n, piece);
-            status = tutti_door.device->memory.copy_now(message + at, piece, n);
-        } else if ((status = tutti_door.device->memory.copy_now(piece, message + at, n)) == TUTTI_OK) {
+            status = piece_copy(call, message, at, piece, n);
+        } else if ((status = piece_copy(call, message, at, piece, n)) == TUTTI_OK) {
             tutti_plan_unpack_host(plan, (uint64_t)call->count, call->elements, at, n, piece);
         }
     }
@@ -101,7 +128,7 @@ static int by_plan(const struct packing *call, const struct tutti_plan *plan, si
     struct tutti_places places;
     struct tutti_memory message;
     tutti_places_of(plan, call->count, call->elements, &places);
-    tutti_door.device->memory.classify(call->message, &message);
+    tutti_memory_at(tutti_door.device, call->message, &message);
     int on_host = message.kind == TUTTI_MEMORY_HOST, apart = 0;
     if (message.kind == TUTTI_MEMORY_DEVICE && places.device && message.gpu >= 0 && places.gpu >= 0)
         apart = message.gpu != places.gpu;
@@ -113,7 +140,7 @@ static int by_plan(const struct packing *call, const struct tutti_plan *plan, si
         *how = apart           ? "kernel, another GPU on one side"
                : places.device ? "kernel, host memory on one side"
                                : "host memory on one side";
-        return in_pieces(call, plan, &places, bytes);
+        return in_pieces(call, plan, &places, &message, bytes);
     }
     *how = "kernel";
     if (!places.device)
@@ -180,6 +207,7 @@ static int pack_staged(struct packing *call, enum tutti_reason reason, const cha
         status = part_open(&part, call, most);
     if (status == TUTTI_OK) {
         TUTTI_INSIDE();
+        tutti_found_end();
         *code = real(with, call, stage.host, part.host, part.bytes, &position);
     }
     if (status == TUTTI_OK && *code == MPI_SUCCESS)
@@ -224,6 +252,7 @@ static int pack_move(struct packing *call, real_call *real, void *with, int *cod
         return pack_staged(call, TUTTI_REASON_PACKED_FORM, NULL, real, with, -1, code);
     if (!layout->plan)
         return pack_staged(call, TUTTI_REASON_TYPE, layout->why, real, with, bytes, code);
+    TUTTI_FOUND_OF(call->elements, call->message);
     tutti_inside++;
     int status = by_plan(call, layout->plan, (size_t)bytes, &how);
     tutti_inside--;

@@ -58,6 +58,7 @@ static int collective_open(struct tutti_exchange *exchange, const struct tutti_c
     tutti_sides_of(&sides, &pattern, args);
     sides.in.stream = sides.out.stream = stream;
     sides.in.gpu = sides.out.gpu = gpu;
+    sides.in.brief = sides.out.brief = exchange->brief;
     if (stream) /* packed bytes alone go to the MPI: quirks.h */
         sides.in.apart = sides.out.apart = sides.in.as_bytes = sides.out.as_bytes = 1;
     if (status == TUTTI_OK)
@@ -102,7 +103,8 @@ static int collective_call(const struct tutti_exchange *exchange, const struct t
 
 int tutti_collective_blocking(const struct tutti_collective_args *args)
 {
-    struct tutti_exchange exchange = {.name = args->name, .comm = args->comm};
+    struct tutti_exchange exchange = {.name = args->name, .comm = args->comm, .brief = 1};
+    TUTTI_FOUND_OF(tutti_buffer_own(&args->in), tutti_buffer_own(&args->out));
     const int on_host = tutti_mover_on_host(args);
     int code;
     if (tutti_mover_run(args, on_host, &code))

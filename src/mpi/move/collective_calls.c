@@ -17,6 +17,7 @@
 int tutti_collective_real(const struct tutti_collective_args *args, enum tutti_collective_form form, MPI_Info info,
                           MPI_Request *request)
 {
+    tutti_found_end();
     return args->large ? tutti_door_real_collective_c(args, form, info, request)
                        : tutti_door_real_collective(args, form, info, request);
 }

@@ -9,6 +9,7 @@
 #include "mpi/comm/comms.h"
 #include "mpi/comm/hints.h"
 #include "mpi/move/mover_own.h"
+#include "mpi/move/pattern.h"
 #include "mpi/real/errors.h"
 
 /* ---- blocks as elements ---- */
@@ -60,6 +61,25 @@ static int mover_takes_type(const struct tutti_buffer *buffer)
     return layout && tutti_layout_committed(layout, buffer->type);
 }
 
+/* Blocks without gaps of one buffer, which is asked about at its two ends. */
+static void mover_find(const struct tutti_buffer *buffer, const struct tutti_move_block *block, int n)
+{
+    const char *first = NULL, *end = NULL, *from, *to;
+    if (!tutti_found_now || buffer->types || !buffer->buffer || buffer->buffer == MPI_IN_PLACE)
+        return;
+    for (int i = 0; i < n; i++) {
+        if (block[i].bytes == 0)
+            continue;
+        if (!block[i].elements.whole)
+            return;
+        tutti_elements_span(&block[i].elements, &from, &to);
+        first = !first || from < first ? from : first;
+        end = to > end ? to : end;
+    }
+    if (first)
+        tutti_found_span(first, end);
+}
+
 static int mover_describe_blocks(struct tutti_mover *x)
 {
     if (!tutti_mover_blocks_open(&x->blocks, x->call, x->nonblocking, x->team->rank, x->team->size))
@@ -76,6 +96,8 @@ static int mover_describe_blocks(struct tutti_mover *x)
     if (!mover_elements(x, &x->call->in, x->blocks.in, ins, move->send) ||
         !mover_elements(x, &x->call->out, x->blocks.out, outs, move->receive))
         return 0;
+    mover_find(&x->call->in, move->send, ins);
+    mover_find(&x->call->out, move->receive, outs);
     /* A rank alone that moves nothing, as in a broadcast: the MPI, which looks at the types, is not called otherwise.
      */
     if (x->team->size == 1 && x->bytes == 0 && !(mover_takes_type(&x->call->in) && mover_takes_type(&x->call->out)))
@@ -95,7 +117,7 @@ static int mover_buffer_on_host(const struct tutti_buffer *buffer)
         return 1;
     if (!tutti_type_find(buffer->type))
         return 0;
-    tutti_door.device->memory.classify(buffer->buffer, &memory);
+    tutti_memory_at(tutti_door.device, buffer->buffer, &memory);
     return memory.kind != TUTTI_MEMORY_DEVICE;
 }
 
@@ -126,6 +148,43 @@ static int mover_alias(const struct tutti_mover *x)
     return 0;
 }
 
+/* Bytes of a block of the buffer, if all have one length and a predefined type; 0: they do not. */
+static size_t mover_block_bytes(const struct tutti_buffer *buffer)
+{
+    const struct tutti_layout *layout;
+    MPI_Count bytes;
+    if (buffer->counts || buffer->displs || buffer->types || buffer->count <= 0 || !buffer->buffer ||
+        buffer->buffer == MPI_IN_PLACE || !tutti_type_find(buffer->type) || !(layout = tutti_layout_of(buffer->type)) ||
+        __builtin_mul_overflow(layout->size, buffer->count, &bytes))
+        return 0;
+    return (size_t)bytes;
+}
+
+/* 1 if the rank sends from one kind of memory and receives into another, in a call that is short enough for the MPI:
+ * its blocks need not be described. */
+static int mover_leaves(struct tutti_mover *x)
+{
+    const struct tutti_collective_args *const args = x->call;
+    const size_t in = mover_block_bytes(&args->in), out = in ? mover_block_bytes(&args->out) : 0;
+    struct tutti_pattern pattern;
+    struct tutti_memory from, to;
+    if (!out || args->collective == TUTTI_COLLECTIVE_BCAST || tutti_pattern_has_neighbours(args->collective) ||
+        tutti_pattern_open_as(&pattern, args, x->team->rank, x->team->size) != TUTTI_OK)
+        return 0;
+    const int both = pattern.send.used && pattern.recv.used && pattern.in_place == TUTTI_NOT_IN_PLACE;
+    tutti_pattern_close(&pattern);
+    if (!both)
+        return 0;
+    tutti_memory_at(tutti_door.device, args->in.buffer, &from);
+    tutti_memory_at(tutti_door.device, args->out.buffer, &to);
+    const struct tutti_memory *const host = from.kind == TUTTI_MEMORY_DEVICE ? &to : &from;
+    const struct tutti_call call = {.collective = args->collective, .root = args->root, .move = &x->move};
+    return (from.kind == TUTTI_MEMORY_DEVICE) != (to.kind == TUTTI_MEMORY_DEVICE) &&
+           (host->kind == TUTTI_MEMORY_HOST || host->kind == TUTTI_MEMORY_PINNED) &&
+           tutti_move_leaves(x->team, &call, in > out ? in : out, host->kind == TUTTI_MEMORY_HOST,
+                             from.kind == TUTTI_MEMORY_DEVICE ? from.gpu : to.gpu);
+}
+
 /* 0 if this rank cannot take part, and the reason. */
 static int mover_describe(struct tutti_mover *x)
 {
@@ -135,6 +194,8 @@ static int mover_describe(struct tutti_mover *x)
         return TUTTI_NO(APART);
     tutti_endpoint_poll(tutti_endpoint);
     if (x->on_host && !tutti_move_is_asked(x->team, x->call->collective))
+        return TUTTI_NO(HOST_SOME);
+    if (tutti_found_now && mover_leaves(x))
         return TUTTI_NO(HOST_SOME);
     if (!mover_describe_blocks(x))
         return 0;

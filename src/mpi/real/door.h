@@ -8,6 +8,7 @@
 #include "core/counters.h"
 #include "core/status.h"
 #include "device/device.h"
+#include "device/found.h"
 #include "mpi/real/mpi_api.h"
 
 #define likely(x)   __builtin_expect(!!(x), 1)
@@ -59,7 +60,7 @@ static inline int tutti_on_device_at(const void *pointer, struct tutti_memory *o
 {
     if (!tutti_device_active(tutti_door.device))
         return 0;
-    tutti_door.device->memory.classify(pointer, out);
+    tutti_memory_at(tutti_door.device, pointer, out);
     return out->kind == TUTTI_MEMORY_DEVICE;
 }
 static inline int tutti_on_device(const void *pointer)

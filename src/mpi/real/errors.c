@@ -77,6 +77,7 @@ __thread int tutti_unraised;
 
 int tutti_fail_comm(MPI_Comm comm, int code)
 {
+    tutti_found_end();
     if (likely(!tutti_unraised))
         tutti_next.MPI_Comm_call_errhandler(comm, code);
     return code;
@@ -84,12 +85,14 @@ int tutti_fail_comm(MPI_Comm comm, int code)
 
 int tutti_fail_win(MPI_Win win, int code)
 {
+    tutti_found_end();
     tutti_next.MPI_Win_call_errhandler(win, code);
     return code;
 }
 
 int tutti_fail_file(MPI_File file, int code)
 {
+    tutti_found_end();
     tutti_next.MPI_File_call_errhandler(file, code);
     return code;
 }

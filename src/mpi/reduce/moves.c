@@ -262,6 +262,7 @@ static int moves_nonblocking(const struct tutti_collective_args *args, MPI_Reque
         return tutti_collective_nonblocking(args, request);
     }
     tutti_progress_poll();
+    TUTTI_FOUND_OF(tutti_buffer_own(&args->in), tutti_buffer_own(&args->out));
     if (!(state = tutti_comm_find(args->comm)) && !(state = tutti_comm_begin(args->comm)))
         return tutti_collective_nonblocking(args, request);
     if (unlikely(state->opening))

@@ -100,6 +100,7 @@ static int reduce_nonblocking(const struct tutti_reduction_args *args, MPI_Reque
         return tutti_ireduction_real(args, args->sendbuf, args->recvbuf, request);
     }
     tutti_progress_poll();
+    TUTTI_FOUND_OF(args->sendbuf == MPI_IN_PLACE ? NULL : args->sendbuf, args->recvbuf);
     enum tutti_reading reading = tutti_read_nonblocking(args, &read);
     if (reading == TUTTI_READ_FAILED) {
         tutti_read_end(&read);

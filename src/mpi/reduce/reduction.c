@@ -61,10 +61,10 @@ static int memory_reachable(const struct tutti_memory *memory)
 static void look_at_buffers(struct tutti_call *call, struct tutti_reduction_there *there)
 {
     struct tutti_memory *const in = &there->in, *const out = &there->out;
-    tutti_door.device->memory.classify(call->in, in);
+    tutti_memory_at(tutti_door.device, call->in, in);
     *out = *in;
     if (call->out && call->out != call->in)
-        tutti_door.device->memory.classify(call->out, out);
+        tutti_memory_at(tutti_door.device, call->out, out);
     there->asked = 1;
     if (!memory_reachable(in) || !memory_reachable(out) || (in->gpu >= 0 && out->gpu >= 0 && in->gpu != out->gpu))
         return;
@@ -361,6 +361,7 @@ static int reduce_early(const struct tutti_reduction_args *args, struct tutti_re
 static int reduce_blocking(const struct tutti_reduction_args *args)
 {
     struct tutti_read read;
+    TUTTI_FOUND_OF(args->sendbuf == MPI_IN_PLACE ? NULL : args->sendbuf, args->recvbuf);
     switch (read_call(args, &read, 0)) {
     case TUTTI_READ_STAGED:
         if (!read.team)

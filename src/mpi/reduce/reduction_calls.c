@@ -7,6 +7,7 @@
 
 int tutti_reduction_real(const struct tutti_reduction_args *args, const void *sendbuf, void *recvbuf)
 {
+    tutti_found_end();
     return args->large ? tutti_door_real_reduction_c(args, sendbuf, recvbuf)
                        : tutti_door_real_reduction(args, sendbuf, recvbuf);
 }
@@ -14,6 +15,7 @@ int tutti_reduction_real(const struct tutti_reduction_args *args, const void *se
 int tutti_ireduction_real(const struct tutti_reduction_args *args, const void *sendbuf, void *recvbuf,
                           MPI_Request *request)
 {
+    tutti_found_end();
     return args->large ? tutti_door_real_ireduction_c(args, sendbuf, recvbuf, request)
                        : tutti_door_real_ireduction(args, sendbuf, recvbuf, request);
 }

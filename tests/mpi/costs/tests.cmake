@@ -5,6 +5,10 @@ tutti_mpi_test(mpi-questions PROGRAM mpi-questions RANKS 2 ENV ${stats} TUTTI_RU
 tutti_mpi_test(mpi-questions-first PROGRAM mpi-questions RANKS 2 ARGS first
                ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_MAPPING_US=1000000 TIMEOUT 60)
 tutti_mpi_test(mpi-questions-staged PROGRAM mpi-questions RANKS 2 ARGS staged ENV ${stats} TUTTI_NODE_RANKS=1 EVERYWHERE TIMEOUT 60)
+program(questions_calls EVERYWHERE)
+set(left "TUTTI_RULES=bcast:*@mpi gather:*@mpi scatter:*@mpi allgather:*@mpi alltoall:*@mpi moves_mixed:*@mpi moves_mixed_root:*@mpi moves_pinned:*@mpi moves_pinned_root:*@mpi")
+tutti_mpi_test(mpi-questions-calls PROGRAM mpi-questions_calls RANKS 4 RANKS_MPICH 2 ENV ${stats} EVERYWHERE TIMEOUT 60)
+tutti_mpi_test(mpi-questions-calls-staged PROGRAM mpi-questions_calls RANKS 4 RANKS_MPICH 2 ARGS staged ENV ${stats} ${left} EVERYWHERE TIMEOUT 60)
 program(open_many EVERYWHERE)
 tutti_mpi_test(mpi-open-many PROGRAM mpi-open_many RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 90)
 program(first EVERYWHERE)

@@ -65,6 +65,8 @@ programs(moved-memories-pieces ${memories} 26 30 TUTTI_STAGING_MB=1 TUTTI_CHANNE
 tutti_mpi_test(mpi-programs-moved-memories-large PROGRAM mpi-programs RANKS 3 MANY 21 ARGS 30 6m 20 MPIS openmpi LABELS programs
                ENV TUTTI_TEST_KINDS=${memories} TUTTI_STAGING_MB=1 "TUTTI_RULES=message:*@direct moves_mixed:*@direct moves_pinned:*@direct")
 programs(moved-memories-packets ${memories} 26 30 ${packets})
+programs(moved-memories-staged ${memories},${reduced} 26 30
+         "TUTTI_RULES=moves_mixed:*@mpi moves_pinned:*@mpi moves_mixed_root:*@mpi moves_pinned_root:*@mpi moves_mixed_leaders:*@mpi")
 tutti_mpi_test(mpi-programs-moved-memories-persistent PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 MANY 26 ARGS 40 100k 20
                MPIS openmpi openmpi5 mpich5 ENV TUTTI_TEST_KINDS=${memories},neighborw,pcoll LABELS programs)
 tutti_mpi_test(mpi-programs-moved-memories-shared PROGRAM mpi-programs RANKS 4 MANY 26 ARGS 40 100k 20 MPIS openmpi
