@@ -1,5 +1,5 @@
-/* Packing kernels are loaded in two steps: a launch of few runs of bytes needs the first one, a launch of more jobs or of
- * elements with gaps the second. Nothing is loaded twice, and nothing while a stream waits for the host: then the
+/* Packing kernels are loaded in two steps: a launch of few runs of bytes needs the first one, a launch of more jobs or
+ * of elements with gaps the second. Nothing is loaded twice, and nothing while a stream waits for the host: then the
  * kernels for few messages, if they are loaded, do all in several launches. */
 #include "core/status.h"
 #include "dtype/pack/load.h"

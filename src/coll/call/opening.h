@@ -23,7 +23,7 @@ int tutti_opening_kernel(int type, int op);
  * process for which the device loads images begins to load it on a thread beside, once; NONE for other images. */
 enum tutti_beside_state tutti_opening_load(const struct tutti_device *device, int gpu, int type, int op, int packs);
 /* What calls lose before the first team of the process opens in advance, for a call that moves data. */
-enum { TUTTI_OPENING_ADVANCE_NS = 400000 };
+enum { TUTTI_OPENING_ADVANCE_NS = 240000 };
 /* Local, any thread. lost: ns that all calls so far have lost. 1: as much as lets the kernels of the pair be loaded in
  * the background, for the first team of the process. */
 int tutti_opening_first_begins(int type, int op, uint64_t lost);

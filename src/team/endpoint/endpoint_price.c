@@ -28,10 +28,11 @@ enum {
     LEFT_BYTES = 1 << 20,     /* staged by the MPI up to here, until scratch is mapped: no RTS, no answer */
     KERNELS_NS = 4000000,     /* that loading the packing kernels takes */
     EARNED_MOST_NS = 5000000, /* savings that are kept for a peer at most: what a program can lose that changes */
-    CREDIT_FROM_NS = 100000,  /* an allocation that has lost so much, by so many messages, is mapped on credit */
+    CREDIT_FROM_NS = 50000,   /* an allocation that has lost so much, by so many messages, is mapped on credit; */
     CREDIT_MESSAGES = 3,
+    CREDIT_AT_ONCE_NS = 100000, /* by so much with its first message */
     ADVANCES = 4, /* mappings of usual allocations that a process may map on credit before any has saved something */
-    AWAITING_MOST = 64, /* messages that wait for such a mapping */
+    AWAITING_MOST = 128, /* messages that wait for such a mapping */
     AWAITS_TIMES = 2, /* of what a mapping takes: so long they wait. Both ranks may map at once, one behind the other */
     KERNELS_PART = 4, /* so much of their price all messages must have lost before the kernels are loaded */
     TURNS_NS = 260000 /* what a packed message loses besides, if both ranks' kernels wait for turns on the GPU */
@@ -96,8 +97,8 @@ static int price_lends(struct tutti_endpoint *endpoint, const struct tutti_endpo
                        const struct tutti_endpoint_account *account, uint64_t mapping) TUTTI_HOLDS(endpoint->lock)
 {
     const int64_t lent = account->spent < mapping ? (int64_t)(mapping - account->spent) : 0;
-    if (account->spent < CREDIT_FROM_NS || account->messages < CREDIT_MESSAGES || account->next ||
-        tutti_settings()->mapping_price_us)
+    const int some = account->messages >= CREDIT_MESSAGES && account->spent >= CREDIT_FROM_NS;
+    if ((!some && account->spent < CREDIT_AT_ONCE_NS) || account->next || tutti_settings()->mapping_price_us)
         return 0;
     if (atomic_load_explicit(&to->earned, memory_order_relaxed) < lent)
         return price_advances(endpoint, (uint64_t)lent);
@@ -210,6 +211,9 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
     tutti_lock_give(&endpoint->lock);
     if (lacks && stays)
         tutti_endpoint_lack(endpoint, gpu, fetching);
+    if (pays == TUTTI_PAYS_AWAITS && m->bytes <= TUTTI_ENDPOINT_FIRST_BYTES &&
+        tutti_endpoint_lacks_kernels(endpoint, gpu)) /* for the answer, while this message waits */
+        tutti_endpoint_lack(endpoint, gpu, TUTTI_ENDPOINT_ALL_LOST);
     *verdict =
         (struct tutti_endpoint_verdict){.made = 1, .alone = m->alone, .pays = pays, .scratch_pays = scratch_pays};
     return !pays && !scratch_pays && !shows && stays;

@@ -9,7 +9,7 @@
 #include "kit.h"
 
 enum { COUNT = 100000, MOST = 64, FEW = 5, LOST_NS = 25000, LOST_BYTES = 2 };
-static const long each = LOST_NS + COUNT * (long)sizeof(int) / LOST_BYTES, first_ns = 400000, team_ns = 1500000,
+static const long each = LOST_NS + COUNT * (long)sizeof(int) / LOST_BYTES, first_ns = 240000, team_ns = 1500000,
                   again_ns = 500000;
 static struct kit_buffer buffer;
 static int data[COUNT];

@@ -15,7 +15,7 @@ enum {
     OWN = 35200,
     BESIDE = 24000,
     TAG = 3,
-    ROUNDS = 8, /* fewer than those after which the memory of the other rank is mapped in advance */
+    ROUNDS = 4, /* fewer than those after which the memory of the other rank is mapped in advance */
     /* Copies by engines have lost as much as loading the kernels takes: 6 us of 2.5 ms each, and each staged message
      * beside 3 us. */
     LOADED_AFTER = 417 - ROUNDS / 2,

@@ -7,7 +7,7 @@
 
 #include "kit.h"
 
-enum { COLD = 10, HOT = 10, FEW = 2, BYTES = 58000, TAG = 3 };
+enum { COLD = 10, HOT = 10, FEW = 2, BYTES = 58000, TAG = 3, TRIES = 4 };
 static const char unmapped[] = "allocation not mapped by the receiver yet", first[] = "first calls of a communicator";
 static struct kit_buffer out, in;
 static char data[BYTES];
@@ -42,28 +42,39 @@ static uint64_t staged(int collective)
     return collective ? kit_counted("MPI_Alltoallv", first) : kit_counted("MPI_Isend", unmapped);
 }
 
+/* Collective. With new memory; 1: as it should be. A mapping that takes longer than twice as long as usual, on a
+ * machine that is busy, lets messages be staged: that is no fault if another try passes. */
+static int tunes(int few, int collective, int last)
+{
+    const char *const what = collective ? "MPI_Alltoallv" : "messages";
+    const uint64_t before = staged(collective);
+    kit_open(&out, KIT_DEVICE, BYTES);
+    kit_open(&in, KIT_DEVICE, BYTES);
+    for (int i = 0; i < (few ? FEW : COLD); i++)
+        exchange(i, collective);
+    const uint64_t cold = staged(collective) - before;
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < HOT && !few; i++)
+        exchange(COLD + i, collective);
+    const uint64_t hot = staged(collective) - before - cold;
+    int fine = hot == 0 && (few ? cold >= FEW - 1 && cold <= FEW : cold > 0 && cold < COLD), all;
+    MPI_Allreduce(&fine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    CHECK(all || !last, "%s: %llu of the first exchanges are staged, and %llu of those that are timed", what,
+          (unsigned long long)cold, (unsigned long long)hot);
+    kit_close(&out);
+    kit_close(&in);
+    return all;
+}
+
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (kit_plain || kit_size != 2)
         kit_skip("tuner", "needs two ranks, and the library in front");
     const int few = argc > 1 && strcmp(argv[1], "few") == 0;
-    kit_open(&out, KIT_DEVICE, BYTES);
-    kit_open(&in, KIT_DEVICE, BYTES);
-    for (int collective = 0; collective < 2; collective++) {
-        const char *const what = collective ? "MPI_Alltoallv" : "messages";
-        for (int i = 0; i < (few ? FEW : COLD); i++)
-            exchange(i, collective);
-        const uint64_t cold = staged(collective);
-        CHECK(few ? cold >= FEW - 1 && cold <= FEW : cold > 0 && cold < COLD,
-              "%s: %llu of the first exchanges are staged", what, (unsigned long long)cold);
-        MPI_Barrier(MPI_COMM_WORLD);
-        for (int i = 0; i < HOT && !few; i++)
-            exchange(COLD + i, collective);
-        CHECK(staged(collective) == cold, "%s: %llu of the exchanges that are timed are staged", what,
-              (unsigned long long)(staged(collective) - cold));
-    }
-    kit_close(&out);
-    kit_close(&in);
+    int fine = 0;
+    for (int i = 0; i < TRIES && !fine; i++)
+        fine = tunes(few, 0, i == TRIES - 1);
+    tunes(few, 1, 1);
     return kit_end("tuner");
 }
