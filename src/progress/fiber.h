@@ -37,7 +37,7 @@ struct tutti_fiber {
 };
 /* The calling fiber; NULL on all other threads. */
 struct tutti_fiber *tutti_fiber_here(void);
-/* The calling fiber, or a name of the calling thread where there is none. */
+/* The calling fiber; on all other threads a name of the thread. */
 const void *tutti_fiber_self(void);
 /* 1 in a fiber that another thread than the engine's runs. */
 int tutti_fiber_is_guest(void);

@@ -379,7 +379,9 @@ void tutti_cuda_contexts_close(void (*before)(struct tutti_cuda_context *context
         gpu_unload(context, &context->shmem_module);
         gpu_unload(context, &context->meet_module);
         gpu_unload(context, &context->lane_module);
-        tutti_cuda_words_close(context);
+        void *const words = (void *)(uintptr_t)atomic_exchange(&context->words, NULL); /* no copy is under way */
+        if (words)
+            tutti_cuda_check_free(tutti_cuda.MemFreeHost(words), "freeing pinned host memory", context);
         CUstream beside = atomic_exchange(&context->beside, NULL);
         if (beside)
             tutti_cuda_check_free(tutti_cuda.StreamDestroy(beside), "destroying a stream", context);

@@ -154,8 +154,6 @@ int tutti_cuda_make_beside(struct tutti_cuda_context *context);
 /* words.c. 1 if there are words that streams of the context write; they are made when some copies have been. The
  * context is entered, and the thread is relaxed. */
 int tutti_cuda_has_words(struct tutti_cuda_context *context);
-/* The context is entered, and no copy is under way. */
-void tutti_cuda_words_close(struct tutti_cuda_context *context);
 /* Waits for the work of a stream of such a context. Returns the driver's result. */
 CUresult tutti_cuda_await_stream(struct tutti_cuda_context *context, CUstream stream);
 int tutti_cuda_copy_now(void *to, const void *from, size_t bytes);

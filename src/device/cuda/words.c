@@ -54,13 +54,6 @@ int tutti_cuda_has_words(struct tutti_cuda_context *context)
     return atomic_load_explicit(&context->words, memory_order_acquire) != NULL;
 }
 
-void tutti_cuda_words_close(struct tutti_cuda_context *context)
-{
-    void *const words = (void *)(uintptr_t)atomic_exchange(&context->words, NULL);
-    if (words)
-        tutti_cuda_check_free(tutti_cuda.MemFreeHost(words), "freeing pinned host memory", context);
-}
-
 /* The number of a word that no other copy uses; -1: all are in use. */
 static int words_take(struct tutti_cuda_context *context)
 {

@@ -141,17 +141,12 @@ int tutti_stage_begin_out(struct tutti_stage *stage, struct tutti_stream *stream
  * which is pinned, by a kernel, in less time than a copy takes if they are few. TUTTI_ERR_UNAVAILABLE, not reported,
  * where that is not possible. A launch is kept ready for few bytes, or for a caller that has asked for a kernel. */
 int tutti_stage_copy_few(const struct tutti_stage *stage, char *user, char *host, size_t bytes, int out);
-/* Local. A kernel of `gpu` copies bytes between memory of the GPU and pinned host memory. how: of tutti_pack_reached(),
- * but NEAR. TUTTI_ERR_UNAVAILABLE, not reported, where that is not possible. */
-int tutti_copy_few(int gpu, char *user, char *host, size_t bytes, int out, unsigned how);
-/* Local. 1 if tutti_copy_few() is to make this copy, rather than the driver (dtype/pack.h: tutti_few_by_kernel()). out:
- * into memory of the GPU. */
+/* Local. 1 if a kernel is to make this copy, rather than the driver (dtype/pack.h: tutti_few_by_kernel()). out: into
+ * memory of the GPU. */
 int tutti_copies_few(int gpu, size_t bytes, enum tutti_few use, int out);
 /* Local. Copies between memory of `gpu`, as memory.classify() has just found it, and pinned memory: by whichever of the
  * two takes less time. out: into memory of the GPU. */
 int tutti_copy_known(int gpu, char *user, char *host, size_t bytes, int out);
-/* TUTTI_PACK_KEEP, where a launch may be kept ready now; otherwise 0. */
-unsigned tutti_copy_few_keeps(void);
 /* From now on the first `count` elements alone are copied out. */
 void tutti_stage_shorten(struct tutti_stage *stage, MPI_Count count);
 /* 1 if stages of few bytes expect RTSs. */

@@ -72,7 +72,16 @@ int tutti_stage_begin_out(struct tutti_stage *stage, struct tutti_stream *stream
     return tutti_door.device->stream.copy(stream, stage->user, stage->memory, n);
 }
 
-int tutti_copy_few(int gpu, char *user, char *host, size_t bytes, int out, unsigned how)
+/* TUTTI_PACK_KEEP, where a launch may be kept ready now; otherwise 0. */
+static unsigned copy_few_keeps(void)
+{
+    const struct tutti_node *node = tutti_door.node;
+    return node && tutti_deferred_free_may_load(node) ? TUTTI_PACK_KEEP : 0;
+}
+
+/* A kernel of `gpu` copies bytes between memory of the GPU and pinned host memory. how: of tutti_pack_reached(), but
+ * NEAR. TUTTI_ERR_UNAVAILABLE, not reported, where that is not possible. */
+static int copy_few(int gpu, char *user, char *host, size_t bytes, int out, unsigned how)
 {
     const struct tutti_layout *layout = tutti_layout_of(tutti_handles.byte);
     const struct tutti_pack_job job = {.direction = out ? TUTTI_UNPACK : TUTTI_PACK,
@@ -97,19 +106,13 @@ int tutti_copy_known(int gpu, char *user, char *host, size_t bytes, int out)
     struct tutti_node *const node = tutti_door.node;
     if (node)
         tutti_sharing_look(node, tutti_door.device, gpu);
-    return tutti_run_copy(gpu, out, out ? user : host, out ? host : user, bytes, tutti_copy_few_keeps(),
+    return tutti_run_copy(gpu, out, out ? user : host, out ? host : user, bytes, copy_few_keeps(),
                           !out && node && tutti_deferred_free_may_load(node));
-}
-
-unsigned tutti_copy_few_keeps(void)
-{
-    const struct tutti_node *node = tutti_door.node;
-    return node && tutti_deferred_free_may_load(node) ? TUTTI_PACK_KEEP : 0;
 }
 
 int tutti_stage_copy_few(const struct tutti_stage *stage, char *user, char *host, size_t bytes, int out)
 {
     const int few = bytes <= tutti_door.device->memory.few || stage->way & TUTTI_STAGE_KERNEL;
     const unsigned pair = !(stage->way & TUTTI_STAGE_PAIR) ? 0 : out ? TUTTI_PACK_SECOND : TUTTI_PACK_FIRST;
-    return tutti_copy_few(stage->places.gpu, user, host, bytes, out, (few ? tutti_copy_few_keeps() : 0) | pair);
+    return copy_few(stage->places.gpu, user, host, bytes, out, (few ? copy_few_keeps() : 0) | pair);
 }

@@ -203,7 +203,8 @@ static void blocks(void)
     kit_open(&from_all, KIT_DEVICE, ROOM);
     kit_open(&to_all, KIT_DEVICE, ROOM);
     for (int i = 0; i < 10; i++)
-        MPI_Alltoall(from_all.base + KIT_GUARD, MOST, MPI_BYTE, to_all.base + KIT_GUARD, MOST, MPI_BYTE, MPI_COMM_WORLD);
+        MPI_Alltoall(from_all.base + KIT_GUARD, MOST, MPI_BYTE, to_all.base + KIT_GUARD, MOST, MPI_BYTE,
+                     MPI_COMM_WORLD);
     CHECK(kit_counted("MPI_Alltoall", "fetched from each other") > 0, "MPI_Alltoall is not fetched");
     CHECK(puts_of_all() == before, "blocks of MPI_Alltoall are stored by their senders");
     kit_close(&from_all);
