@@ -46,12 +46,13 @@ static struct {
 static struct {
     _Alignas(64) atomic_int taken;
     int engines; /* 1: it is the engine's */
+    int waits;   /* 1: it is in a wait */
     int moved;
     struct tutti_fiber_stack *first;
 } turn;
 
 static atomic_int drivers; /* waits that make turns until they end */
-static atomic_int homes;   /* fibers that only the engine's thread resumes */
+static atomic_int homes;   /* fibers that only a thread which may block resumes */
 
 /* ---- in fibers ---- */
 
@@ -107,10 +108,10 @@ void tutti_fiber_home_begin(void)
     if (!fiber || fiber->home++ > 0)
         return;
     atomic_fetch_add(&homes, 1);
-    if (turn.engines)
+    if (turn.engines || turn.waits)
         return;
     wake_engine();
-    while (!turn.engines)
+    while (!turn.engines && !turn.waits)
         tutti_fiber_yield();
 }
 
@@ -180,7 +181,7 @@ static int resume_all(void)
     take_fresh(at);
     for (at = &turn.first; *at;) {
         struct tutti_fiber_stack *const stack = *at;
-        if (turn.engines || !stack->fiber.home)
+        if (turn.engines || turn.waits || !stack->fiber.home)
             tutti_fiber_resume(stack);
         if (!stack->ended) {
             at = &stack->next;
@@ -196,21 +197,28 @@ static int resume_all(void)
 
 /* ---- other threads ---- */
 
-int tutti_fibers_turn(void)
+static int turn_make(int waits)
 {
     int cancel;
-    if (tutti_fiber_here() || atomic_load_explicit(&homes, memory_order_relaxed) > 0 || !turn_take())
+    if (tutti_fiber_here() || (!waits && atomic_load_explicit(&homes, memory_order_relaxed) > 0) || !turn_take())
         return 0;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    turn.waits = waits;
     resume_all();
+    turn.waits = 0;
     turn_give();
     pthread_setcancelstate(cancel, NULL);
     return 1;
 }
 
+int tutti_fibers_turn(void)
+{
+    return turn_make(0);
+}
+
 int tutti_fibers_drive(int *drives)
 {
-    if (!tutti_fibers_turn())
+    if (!turn_make(1))
         return 0;
     if (!*drives)
         atomic_fetch_add(&drivers, 1);
@@ -239,7 +247,7 @@ int tutti_fibers_unattended(void)
 /* 1: waits of other threads make the turns. */
 static int is_driven(void)
 {
-    return atomic_load(&drivers) > 0 && atomic_load(&homes) == 0;
+    return atomic_load(&drivers) > 0;
 }
 
 /* 0: other threads make the turns. */
@@ -357,7 +365,7 @@ static void fiber_forget(void)
     tutti_fiber_stacks_forget();
     atomic_store(&arrived.some, 0);
     atomic_store(&turn.taken, 0);
-    turn.engines = turn.moved = 0;
+    turn.engines = turn.waits = turn.moved = 0;
     atomic_store(&asleep, 0);
     atomic_store(&naps, 0);
     atomic_store(&drivers, 0);

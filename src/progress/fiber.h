@@ -51,8 +51,8 @@ void tutti_fiber_catch_up(void);
 /* Only put-off work is left: in a turn of another thread, the fiber waits for the next turn. */
 void tutti_fiber_rest(void);
 
-/* Between them a fiber runs on the engine's thread, since what it calls may take long or wait for the program. begin()
- * waits for that thread. Calls may be nested; on other threads nothing happens. */
+/* Between them a fiber runs on a thread that may block: the engine's, or one in a wait. What it calls may take long or
+ * wait for the program. begin() waits for such a thread. Calls may be nested; on other threads nothing happens. */
 void tutti_fiber_home_begin(void);
 void tutti_fiber_home_end(void);
 

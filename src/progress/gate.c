@@ -1,13 +1,14 @@
 #include "progress/gate.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
 
 #include "progress/engine.h"
 #include "progress/fiber.h"
 
-static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER; /* glibc's default prefers readers */
+/* Kernels that wait; -1: a call that they may block is made. A fiber may continue on another thread, so the gate does
+ * not belong to one. */
+static atomic_int gate;
 
 /* Fibers share a thread, so each has its own. */
 static int *gate_apart(void)
@@ -17,35 +18,46 @@ static int *gate_apart(void)
     return fiber ? &fiber->apart : &apart;
 }
 
-static int is_passed(void *unused)
+static int gate_is_passed(void *unused)
 {
+    int kernels = atomic_load_explicit(&gate, memory_order_relaxed);
     (void)unused;
-    return pthread_rwlock_tryrdlock(&gate) == 0;
+    return kernels >= 0 && atomic_compare_exchange_strong_explicit(&gate, &kernels, kernels + 1, memory_order_acquire,
+                                                                   memory_order_relaxed);
 }
 
-static int is_shut(void *unused)
+static int gate_is_shut(void *unused)
 {
+    int none = 0;
     (void)unused;
-    return pthread_rwlock_trywrlock(&gate) == 0;
+    return atomic_compare_exchange_strong_explicit(&gate, &none, -1, memory_order_acquire, memory_order_relaxed);
 }
 
-/* Another fiber of this thread may hold the gate, and must be able to continue. */
-static void gate_take(int (*take)(pthread_rwlock_t *), int (*is_taken)(void *))
+/* Fibers that have the gate must be able to continue. */
+static void gate_take(int (*is_taken)(void *))
 {
-    if (tutti_fiber_here())
+    if (!is_taken(NULL))
         tutti_progress_wait(&(const struct tutti_wait){.done = is_taken, .quiet = 1});
-    else
-        take(&gate);
+}
+
+static void gate_leave(void)
+{
+    atomic_fetch_sub_explicit(&gate, 1, memory_order_release);
+}
+
+static void gate_reopen(void)
+{
+    atomic_store_explicit(&gate, 0, memory_order_release);
 }
 
 void tutti_gate_waiting_begin(void)
 {
-    gate_take(pthread_rwlock_rdlock, is_passed);
+    gate_take(gate_is_passed);
 }
 
 void tutti_gate_waiting_end(void)
 {
-    pthread_rwlock_unlock(&gate);
+    gate_leave();
 }
 
 /* ---- steps of the host ---- */
@@ -83,7 +95,7 @@ void tutti_gate_shut(void)
 {
     tutti_fiber_home_begin();
     if (!*gate_apart())
-        gate_take(pthread_rwlock_wrlock, is_shut);
+        gate_take(gate_is_shut);
 }
 
 /* A thread of the library brings the steps to their ends. */
@@ -103,14 +115,14 @@ void tutti_gate_shut_steps(void)
 void tutti_gate_open(void)
 {
     if (!*gate_apart())
-        pthread_rwlock_unlock(&gate);
+        gate_reopen();
     tutti_fiber_home_end();
 }
 
 int tutti_gate_apart_begin(void)
 {
     tutti_fiber_home_begin();
-    const int begun = !tutti_gate_closed() && pthread_rwlock_trywrlock(&gate) == 0;
+    const int begun = !tutti_gate_closed() && gate_is_shut(NULL);
     *gate_apart() = begun;
     if (!begun)
         tutti_fiber_home_end();
@@ -120,6 +132,6 @@ int tutti_gate_apart_begin(void)
 void tutti_gate_apart_end(void)
 {
     *gate_apart() = 0;
-    pthread_rwlock_unlock(&gate);
+    gate_reopen();
     tutti_fiber_home_end();
 }
