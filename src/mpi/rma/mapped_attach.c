@@ -1,7 +1,8 @@
 /* Device memory attached to a dynamic window of one node. Its owner sends the others what they need to map it, without
  * waiting for them; they map it when an operation reaches it, or take the descriptor in at their next call on the
- * window, so that sockets do not fill. Attaching is local: where the GPU of a rank is not known or does not reach this
- * memory, or a rank is far behind, the region gets a public copy instead. */
+ * window, so that sockets do not fill. Attaching is local. A rank that has not met a GPU leaves descriptors where they
+ * are until it has; its operations go by the owner. Where the GPU of a rank does not reach this memory, or a rank is
+ * far behind, the region gets a public copy instead. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,12 +30,12 @@ static void mapped_line_meet(struct tutti_mapped *mapped, int gpu)
     pthread_mutex_unlock(&mapped->mutex);
 }
 
-/* 1 if the peer's GPU reaches memory of this one. */
+/* 1 if the peer's GPU reaches memory of this one, or the peer has not met a GPU yet. */
 static int mapped_peer_reaches(const struct tutti_mapped *mapped, int peer, int gpu)
 {
     const struct tutti_mapped_line *line = mapped->peer[peer].line;
     if (!atomic_load_explicit(&line->met, memory_order_acquire))
-        return 0;
+        return 1;
     return gpu < 0 || !tutti_door.device->gpu.reach || tutti_door.device->gpu.reach(gpu, line->uuid) > 0;
 }
 
@@ -130,7 +131,7 @@ static int mapped_region_map(struct tutti_mapped *mapped, int target, const stru
 int tutti_mapped_reach(struct tutti_mapped *mapped, int target, const struct tutti_attachment *region, char **base)
 {
     pthread_mutex_lock(&mapped->mutex);
-    const int status = mapped_region_map(mapped, target, region);
+    const int status = mapped->met ? mapped_region_map(mapped, target, region) : TUTTI_ERR_UNAVAILABLE;
     if (status == TUTTI_OK)
         *base = mapped->peer[target].reached[region->row].base;
     pthread_mutex_unlock(&mapped->mutex);
@@ -159,7 +160,7 @@ void tutti_mapped_show_gpu(struct tutti_mapped *mapped)
 void tutti_mapped_look(struct tutti_mapped *mapped)
 {
     tutti_mapped_show_gpu(mapped);
-    if (likely(!tutti_windows_have_foreign()))
+    if (likely(!tutti_windows_have_foreign()) || !mapped->met)
         return;
     for (int r = 0; r < mapped->n; r++) {
         struct tutti_mapped_line *line = mapped->peer[r].line;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bounce/bounce.h"
+#include "mpi/bounce/overrun.h"
 #include "mpi/bounce/stage.h"
 #include "mpi/rma/mapped.h"
 
@@ -135,11 +136,12 @@ int tutti_mapped_long(struct tutti_mapped *mapped, const struct tutti_rma *rma, 
     const struct tutti_rma_buffer target = {.memory = memory, .count = rma->to.count, .type = rma->to.type};
     const struct tutti_rma_buffer *origin = &rma->buffer[TUTTI_RMA_ORIGIN], *result = &rma->buffer[TUTTI_RMA_RESULT];
     const enum place place = kept ? WINDOW : HOST;
+    /* A rank that has not met a GPU has no pinned memory. */
+    const struct tutti_bounce_kind *kind = mapped->met ? &tutti_bounce_pinned : tutti_ordinary_kind();
     if (bytes > INT_MAX || rma->to.count > INT_MAX || origin->count > INT_MAX || result->count > INT_MAX)
         return TUTTI_ERR_UNAVAILABLE;
     int status = tutti_mapped_flush(mapped);
-    struct tutti_bounce *bounce =
-        status == TUTTI_OK ? tutti_bounce_take(&tutti_bounce_pinned, -1, 2 * (size_t)bytes) : NULL;
+    struct tutti_bounce *bounce = status == TUTTI_OK ? tutti_bounce_take(kind, -1, 2 * (size_t)bytes) : NULL;
     if (!bounce)
         return status == TUTTI_OK ? TUTTI_ERR_MEMORY : status;
     char *packed = bounce->memory;

@@ -21,10 +21,13 @@ program(updates EVERYWHERE WITH rma/meeting.c)
 program(copies EVERYWHERE WITH rma/meeting.c)
 program(flushes EVERYWHERE)
 program(repeated_updates EVERYWHERE)
+program(unmet EVERYWHERE)
 tutti_mpi_test(mpi-rma-updates PROGRAM mpi-updates RANKS 2 ENV ${stats} TIMEOUT 60 MPIS openmpi mpich mpich5)
 tutti_mpi_test(mpi-rma-copies PROGRAM mpi-copies RANKS 2 ENV ${stats} TUTTI_NODE_RANKS=1 TIMEOUT 60 MPIS openmpi mpich mpich5)
 tutti_mpi_test(mpi-rma-flushes PROGRAM mpi-flushes RANKS 2 ENV ${stats} TIMEOUT 60 MPIS openmpi mpich mpich5)
 tutti_mpi_test(mpi-rma-repeated-updates PROGRAM mpi-repeated_updates RANKS 2 ENV ${stats} TIMEOUT 60 MPIS openmpi mpich mpich5)
+# Memory that is attached before other ranks have met a GPU.
+tutti_mpi_test(mpi-rma-unmet PROGRAM mpi-unmet RANKS 2 ENV ${stats} TIMEOUT 60 MPIS openmpi mpich mpich5)
 
 # Random programs on windows of every flavour; a plain model says what memory must hold.
 program(model EVERYWHERE WITH rma/model_draw.c rma/model_operate.c rma/model_run.c rma/model_steps.c rma/model_text.c rma/model_types.c every/every_memory.c)
