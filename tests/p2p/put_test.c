@@ -338,7 +338,8 @@ static int rank_main(struct tutti_transport *transport, void *with)
             receive_one(&s, i, until);
     }
     tutti_endpoint_poll(s.worker.endpoint);
-    backs_off(s.worker.endpoint, 1 - transport->rank);
+    if (rounds > 0)
+        backs_off(s.worker.endpoint, 1 - transport->rank);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     tutti_endpoint_free(s.worker.endpoint, 1);
     tutti_cache_forget(kit.node->cache, tutti_device(), 1 - transport->rank, 0); /* what is in use stays mapped */
