@@ -3,8 +3,11 @@
 #include "p2p/turns.h"
 #include "team/deferred_free.h"
 
+enum { WINDOW = 16 };
+
 /* Each copy of a launch loses as much as one alone: in windows of 64 messages of 1 to 8 MiB an engine takes 3.1 to 3.7
- * us longer for each than a kernel for all. Short messages have the kernels loaded at once, beside. */
+ * us longer for each than a kernel for all. Short messages have the kernels loaded at once, beside. So have windows of
+ * messages from other ranks: a program that posts some repeats them. */
 static int engines_instead(struct tutti_p2p_worker *worker, int gpu, const struct tutti_pack_job *jobs, unsigned n,
                            uint64_t loses)
 {
@@ -21,8 +24,8 @@ int tutti_engines_meanwhile(struct tutti_p2p_worker *worker, int gpu, const stru
 {
     uint64_t loses = own ? TUTTI_ENDPOINT_PACK_LOSES - TUTTI_ENDPOINT_FETCH_LOSES : 0;
     for (unsigned i = 0; i < n; i++)
-        loses +=
-            !own && jobs[i].bytes <= TUTTI_ENDPOINT_FIRST_BYTES ? TUTTI_ENDPOINT_ALL_LOST : TUTTI_ENDPOINT_FETCH_LOSES;
+        loses += !own && (n >= WINDOW || jobs[i].bytes <= TUTTI_ENDPOINT_FIRST_BYTES) ? TUTTI_ENDPOINT_ALL_LOST
+                                                                                      : TUTTI_ENDPOINT_FETCH_LOSES;
     return engines_instead(worker, gpu, jobs, n, loses);
 }
 

@@ -139,7 +139,7 @@ static void refused(struct tutti_stream *stream)
 static void test_own(void **state)
 {
     (void)state;
-    enum { LAUNCHES = 40, READY = 32, LEFT = READY / 2, STREAMS = READY };
+    enum { LAUNCHES = 40, READY = 10, LEFT = READY / 2, STREAMS = READY };
     struct tutti_stream *streams[STREAMS];
     fake->reset(0);
     fake->current(0);

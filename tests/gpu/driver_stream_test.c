@@ -343,6 +343,8 @@ static void test_parts(void **state)
     fake->current(0);
     assert_int_equal(device->stream.create(0, &stream), TUTTI_OK);
     assert_int_equal(device->launch.prepare_pack(0, &room), TUTTI_OK);
+    assert_int_equal(room, TUTTI_PACK_FEW_BYTES); /* loaded first */
+    assert_int_equal(device->launch.prepare_pack(0, &room), TUTTI_OK);
     assert_int_equal(room, TUTTI_PACK_MANY_BYTES);
     for (int c = 0; c < 3; c++) {
         const struct tutti_pack_part part = {.way = TUTTI_PACK_WORDS, .word = 1, .units = 1, .tile = 1};
