@@ -89,7 +89,8 @@ int tutti_fiber_is_guest(void)
 
 void tutti_fiber_rest(void)
 {
-    if (tutti_fiber_is_guest())
+    const struct tutti_fiber *const fiber = tutti_fiber_here();
+    if (fiber && fiber->rests > 0 && !turn.engines)
         tutti_fiber_yield();
 }
 
