@@ -19,13 +19,21 @@ static int engines_instead(struct tutti_p2p_worker *worker, int gpu, const struc
     return status;
 }
 
+/* What one copy of n in a launch adds to what the loading of kernels costs. */
+static uint64_t engine_copy_counts(uint64_t bytes, unsigned n, int own)
+{
+    if (own)
+        return TUTTI_ENDPOINT_FETCH_LOSES;
+    return n >= WINDOW || bytes <= TUTTI_ENDPOINT_FIRST_BYTES ? TUTTI_ENDPOINT_ALL_LOST
+                                                              : tutti_endpoint_copy_pays(bytes);
+}
+
 int tutti_engines_meanwhile(struct tutti_p2p_worker *worker, int gpu, const struct tutti_pack_job *jobs, unsigned n,
                             int own)
 {
     uint64_t loses = own ? TUTTI_ENDPOINT_PACK_LOSES - TUTTI_ENDPOINT_FETCH_LOSES : 0;
     for (unsigned i = 0; i < n; i++)
-        loses += !own && (n >= WINDOW || jobs[i].bytes <= TUTTI_ENDPOINT_FIRST_BYTES) ? TUTTI_ENDPOINT_ALL_LOST
-                                                                                      : TUTTI_ENDPOINT_FETCH_LOSES;
+        loses += engine_copy_counts(jobs[i].bytes, n, own);
     return engines_instead(worker, gpu, jobs, n, loses);
 }
 

@@ -1,6 +1,6 @@
 /* When the packing kernels are loaded for messages, on devices where that takes long: a copy engine moves a run of
  * bytes without them, a few us later than a kernel does. So engines make these copies until they have lost as much as
- * loading takes. Messages with gaps need the kernels at once. */
+ * loading takes, or have gained as much beside the MPI's way. Messages with gaps need the kernels at once. */
 #include "team/endpoint/endpoint_own.h"
 
 #include "core/settings.h"
@@ -18,6 +18,11 @@ int tutti_endpoint_copies_first(const struct tutti_endpoint *endpoint)
 int tutti_endpoint_lacks_kernels(const struct tutti_endpoint *endpoint, int gpu)
 {
     return __builtin_expect(tutti_pack_state(gpu) == TUTTI_PACK_UNLOADED, 0) && tutti_endpoint_copies_first(endpoint);
+}
+
+uint64_t tutti_endpoint_copy_pays(uint64_t bytes)
+{
+    return tutti_endpoint_loses(bytes);
 }
 
 /* On a thread beside. */
