@@ -1,7 +1,11 @@
 /* Requests that the program has freed before they completed: the memory of Tutti's that they use outlives them, and
- * what they receive is handed on. They are a step: a program may only probe until the data are there. One thread at a
- * time looks at them. */
-#include <pthread.h>
+ * what they receive is delivered. They are a step: a program may only probe until the data are there.
+ *
+ * A look at a request takes it off the list: one thread at a time looks at it, and no lock is held while the MPI is
+ * asked. A call that has to deliver what has arrived is a need. Needs are numbered, and a request keeps the number of
+ * the last need before its last look (`met`). The call looks at each request whose last look began before the need.
+ * If another thread's look began before the need, the MPI may have answered that look before the message arrived. The
+ * call waits for the end of that look, and looks again. */
 #include <stdatomic.h>
 
 #include "core/lock.h"
@@ -13,24 +17,71 @@
 
 static void freed_poll(void);
 static struct tutti_step step = {.name = "requests that the program has freed", .poll = freed_poll};
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct tutti_request *freed;
-static struct tutti_lock looks; /* of the thread that looks at them */
 __thread int tutti_sweeps_off;
 
-static void freed_put(struct tutti_request *entry)
+/* A look under way, of one thread. */
+struct freed_look {
+    uint64_t met; /* of its request */
+    struct freed_look *next;
+};
+static struct tutti_lock lock;
+static uint64_t needs TUTTI_GUARDED(lock);           /* so far */
+static struct freed_look *looks TUTTI_GUARDED(lock); /* all that are under way */
+static struct tutti_request *freed TUTTI_GUARDED(lock), **last TUTTI_GUARDED(lock) = &freed; /* by rising `met` */
+static uint64_t last_met TUTTI_GUARDED(lock); /* of the last in the list */
+
+static void freed_put(struct tutti_request *entry) TUTTI_HOLDS(lock)
 {
-    pthread_mutex_lock(&lock);
-    entry->next = freed;
-    freed = entry;
-    pthread_mutex_unlock(&lock);
+    struct tutti_request **at = !freed || entry->met >= last_met ? last : &freed;
+    while (*at && (*at)->met <= entry->met)
+        at = &(*at)->next;
+    entry->next = *at;
+    *at = entry;
+    if (entry->next)
+        return;
+    last = &entry->next;
+    last_met = entry->met;
+}
+
+/* The next request whose last look began before this need; NULL: no request is left. */
+static struct tutti_request *freed_take(uint64_t need, struct freed_look *look) TUTTI_HOLDS(lock)
+{
+    struct tutti_request *const entry = freed;
+    if (!entry || entry->met >= need)
+        return NULL;
+    freed = entry->next;
+    if (!freed)
+        last = &freed;
+    *look = (struct freed_look){entry->met, looks};
+    looks = look;
+    return entry;
+}
+
+static void freed_look_end(const struct freed_look *look) TUTTI_HOLDS(lock)
+{
+    struct freed_look **at = &looks;
+    while (*at != look)
+        at = &(*at)->next;
+    *at = look->next;
+}
+
+/* 1 if no request is left, and no look is under way at one. */
+static int freed_have_met(uint64_t need) TUTTI_HOLDS(lock)
+{
+    const struct freed_look *look = looks;
+    while (look && look->met >= need)
+        look = look->next;
+    return !look && (!freed || freed->met >= need);
 }
 
 void tutti_request_orphan(struct tutti_request *entry)
 {
-    freed_put(entry);
     tutti_progress_add(&step);
     tutti_step_open(&step);
+    tutti_lock_take(&lock);
+    entry->met = needs;
+    freed_put(entry);
+    tutti_lock_give(&lock);
 }
 
 /* 1 if the request has completed and the MPI has freed it. No caller gets its error. */
@@ -56,60 +107,89 @@ static int none_freed(void)
     return likely(atomic_load_explicit(&step.open, memory_order_acquire) == 0);
 }
 
-/* Completes what can be completed. 0: another thread is at it, or this one. */
-static int freed_look(void *unused)
+static uint64_t freed_need(void)
 {
-    (void)unused;
+    tutti_lock_take(&lock);
+    const uint64_t need = ++needs;
+    tutti_lock_give(&lock);
+    return need;
+}
+
+/* Looks at the next request for this need, and destroys it if it has ended. 0: no request is left. */
+static int freed_look(uint64_t need)
+{
+    struct freed_look look;
+    tutti_lock_take(&lock);
+    const uint64_t met = needs;
+    struct tutti_request *const entry = freed_take(need, &look);
+    tutti_lock_give(&lock);
+    if (!entry)
+        return 0;
+    const int ended = freed_complete(entry);
+    if (ended) {
+        tutti_request_destroy(entry);
+        tutti_step_close(&step);
+    }
+    tutti_lock_take(&lock);
+    freed_look_end(&look);
+    if (!ended) {
+        entry->met = met;
+        freed_put(entry);
+    }
+    tutti_lock_give(&lock);
+    return 1;
+}
+
+/* A look may wait, and the wait polls this step. */
+static void freed_looks(uint64_t need)
+{
+    tutti_sweeps_off++;
+    while (freed_look(need))
+        ;
+    tutti_sweeps_off--;
+}
+
+static int freed_met(void *with)
+{
+    const uint64_t need = *(const uint64_t *)with;
     if (none_freed())
         return 1;
-    if (!tutti_lock_try(&looks))
-        return 0;
-    pthread_mutex_lock(&lock);
-    struct tutti_request *mine = freed;
-    freed = NULL;
-    pthread_mutex_unlock(&lock);
-    tutti_sweeps_off++;
-    while (mine) {
-        struct tutti_request *next = mine->next;
-        if (freed_complete(mine)) {
-            tutti_request_destroy(mine);
-            tutti_step_close(&step);
-        } else {
-            freed_put(mine);
-        }
-        mine = next;
-    }
-    tutti_sweeps_off--;
-    tutti_lock_give(&looks);
-    return 1;
+    freed_looks(need);
+    tutti_lock_take(&lock);
+    const int met = freed_have_met(need);
+    tutti_lock_give(&lock);
+    return met;
 }
 
 static int freed_ended(void *unused)
 {
-    (void)freed_look(unused);
+    (void)unused;
+    freed_poll();
     return none_freed();
 }
 
 static void freed_poll(void)
 {
-    (void)freed_look(NULL);
+    if (!tutti_sweeps_off)
+        freed_looks(freed_need());
 }
 
-/* Another thread may look at a request right now, and have asked the MPI before the message arrived. So a call waits
- * for that thread, and looks then. It makes no calls of the MPI meanwhile: the MPI's lock is not a fair one, and a
- * thread of the program that only probes would keep it from the other thread. After a second it gives up: a callback
- * that the MPI calls with a lock held may have made the call. */
+/* The wait for another thread's look has a limit: the MPI may have called a callback with a lock held for which that
+ * thread waits, and the callback may have made this call. */
 void tutti_requests_sweep(int all)
 {
-    enum { SECONDS = 1 };
+    enum { SECONDS = 10 };
     if (tutti_sweeps_off || none_freed())
         return;
-    if (all)
+    if (all) {
         tutti_progress_wait(&(const struct tutti_wait){.done = freed_ended,
                                                        .what = "in MPI_Finalize, for requests that were freed",
                                                        .seconds = tutti_settings()->timeout_seconds});
-    else if (tutti_progress_polling())
-        freed_poll();
-    else
-        tutti_progress_wait(&(const struct tutti_wait){.done = freed_look, .quiet = 1, .seconds = SECONDS});
+        return;
+    }
+    uint64_t need = freed_need();
+    if (tutti_progress_polling())
+        freed_looks(need);
+    else if (!freed_met(&need))
+        tutti_progress_wait(&(const struct tutti_wait){.done = freed_met, .with = &need, .seconds = SECONDS});
 }

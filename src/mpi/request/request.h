@@ -102,6 +102,7 @@ struct tutti_request {
     int coming;     /* the MPI could complete the request, but its data have not arrived: the MPI does not get it */
     int rests;      /* enum tutti_rests: of its last progress() in a call that waits for all of its requests */
     int ended;      /* freed by the program: the MPI has completed it, with `status` */
+    uint64_t met;   /* freed by the program: the needs that there were when its last look began; see freed.c */
     MPI_Status status;
     struct tutti_alive *alive;  /* of its buffer, see alive.h; NULL: none */
     struct tutti_request *next; /* among those that are free, or freed by the program */

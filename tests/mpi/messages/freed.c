@@ -2,7 +2,9 @@
  * the peer's synchronous send is complete; nothing is written into the buffer after that. A program that only probes
  * gets them too. A persistent one is freed when it has completed: then the attribute of its type is deleted. Errors of
  * such receives call no error handler. Two ranks: rank 0 sends, rank 1 is looked at.
- * freed [beside]: meanwhile another thread of rank 1 probes, so it looks at the freed receives too. */
+ * freed [beside|late]: meanwhile another thread of rank 1 probes, so it looks at the freed receives too. late: a look
+ * of that thread takes four seconds; it began before the message arrived. */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,6 +20,7 @@ static const char *const names[BYS] = {"MPI_Recv",  "MPI_Sendrecv", "MPI_Wait", 
 
 static int attribute, deleted, raised, rounds = FEW;
 static atomic_int ends;
+static void (*late_look)(void); /* NULL: no look is late */
 
 static int on_delete(MPI_Datatype type, int key, void *value, void *extra)
 {
@@ -129,6 +132,13 @@ static void send(struct kit_buffer *b, int round, int count, MPI_Comm comm)
     MPI_Ssend(at, count, MPI_INT, 1, DATA, comm);
 }
 
+/* Another thread's look has its answer. */
+static void wait_until_late(void)
+{
+    late_look();
+    nanosleep(&(const struct timespec){0, 200000000}, NULL);
+}
+
 static void try(enum by by, enum kit_kind memory, int count, int persistent)
 {
     static int newer[LONG];
@@ -144,6 +154,8 @@ static void try(enum by by, enum kit_kind memory, int count, int persistent)
             deleted = 0;
             void *at = kit_put(&b, 0, NULL, (size_t)count * sizeof(int));
             post(at, count, type, persistent, MPI_COMM_WORLD);
+            if (late_look)
+                wait_until_late();
             MPI_Type_free(&type);
             MPI_Send(&go, 1, MPI_CHAR, 0, GO, MPI_COMM_WORLD);
             learn(by);
@@ -221,19 +233,8 @@ static void *probes(void *comm)
     return NULL;
 }
 
-int main(int argc, char **argv)
+static void try_all(void)
 {
-    MPI_Comm comm;
-    MPI_Errhandler handler;
-    pthread_t prober;
-    const int beside = argc > 1 && strcmp(argv[1], "beside") == 0;
-    const int level = beside ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, got = kit_start(&argc, &argv, level);
-    if (kit_size != 2 || got < level)
-        kit_skip("freed", "it takes 2 ranks, and threads");
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    const int probed = beside && kit_rank == 1 && pthread_create(&prober, NULL, probes, &comm) == 0;
-    rounds = beside ? MANY : FEW;
-    MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, on_delete, &attribute, NULL);
     for (int memory = KIT_HOST; memory <= KIT_DEVICE; memory++) {
         for (int persistent = 0; persistent < 2; persistent++) {
             for (enum by by = 0; by < BYS; by++) {
@@ -244,6 +245,37 @@ int main(int argc, char **argv)
             try_probing((enum kit_kind)memory, SHORT, persistent);
         }
     }
+}
+
+/* By the library late_looks.c. */
+static void try_late(void)
+{
+    static const enum by all[] = {RECV, BARRIER};
+    *(void **)(void *)&late_look = dlsym(RTLD_DEFAULT, "late_look");
+    CHECK(late_look, "late_looks.c is not loaded");
+    rounds = 1;
+    for (unsigned i = 0; i < sizeof all / sizeof *all && late_look; i++)
+        try(all[i], KIT_DEVICE, SHORT, 0);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm comm;
+    MPI_Errhandler handler;
+    pthread_t prober;
+    const int late = argc > 1 && strcmp(argv[1], "late") == 0;
+    const int beside = late || (argc > 1 && strcmp(argv[1], "beside") == 0);
+    const int level = beside ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, got = kit_start(&argc, &argv, level);
+    if (kit_size != 2 || got < level)
+        kit_skip("freed", "it takes 2 ranks, and threads");
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    const int probed = beside && kit_rank == 1 && pthread_create(&prober, NULL, probes, &comm) == 0;
+    rounds = beside ? MANY : FEW;
+    MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, on_delete, &attribute, NULL);
+    if (late)
+        try_late();
+    else
+        try_all();
     atomic_store(&ends, 1);
     if (probed)
         pthread_join(prober, NULL);
