@@ -284,7 +284,7 @@ static void receive_one(struct side *s, int number, uint64_t until)
     atomic_store(&told.received, 1);
 }
 
-/* Messages that the peer is not asked for now. */
+/* Messages for which the receiver does not ask its peer. */
 static int left_out(struct tutti_endpoint *endpoint, int peer)
 {
     int n = 0;

@@ -80,16 +80,21 @@ int tutti_pack_load(const struct tutti_device *device, int gpu, const struct tut
     return pack_load(device, gpu, !pack_is_few(jobs, n), room);
 }
 
-int tutti_pack_prepare_few(int gpu)
+/* Loads the kernels of the GPU (pack_load()), and takes a channel of it: the first one keeps launches ready. */
+static int load_and_take(int gpu, int all, struct tutti_pack_channel **out)
 {
     const struct tutti_device *device;
-    struct tutti_pack_channel *channel;
     size_t room;
     int status = tutti_pack_open(&gpu, &device);
     if (status == TUTTI_OK)
-        status = pack_load(device, gpu, 0, &room);
-    if (status == TUTTI_OK)
-        status = tutti_pack_channel_take(device, gpu, &channel);
+        status = pack_load(device, gpu, all, &room);
+    return status == TUTTI_OK ? tutti_pack_channel_take(device, gpu, out) : status;
+}
+
+int tutti_pack_prepare_few(int gpu)
+{
+    struct tutti_pack_channel *channel;
+    const int status = load_and_take(gpu, 0, &channel);
     if (status == TUTTI_OK)
         tutti_pack_channel_give(channel);
     return status;
@@ -97,20 +102,14 @@ int tutti_pack_prepare_few(int gpu)
 
 int tutti_pack_prepare(int gpu, const struct tutti_plan *plan)
 {
-    const struct tutti_device *device;
     const struct tutti_plan_image *image;
     struct tutti_pack_channel *channel;
-    size_t room;
-    int status = tutti_pack_open(&gpu, &device);
-    if (status == TUTTI_OK)
-        status = pack_load(device, gpu, 1, &room);
-    if (status == TUTTI_OK)
-        status = tutti_pack_channel_take(device, gpu, &channel);
+    int status = load_and_take(gpu, 1, &channel);
     if (status != TUTTI_OK)
         return status;
     tutti_stay_leave(&channel->stay);
     if (plan && tutti_image_useful(plan))
-        status = tutti_image_make(device, channel->stream, plan, gpu, &image);
+        status = tutti_image_make(channel->device, channel->stream, plan, channel->gpu, &image);
     tutti_pack_channel_give(channel);
     return status;
 }
