@@ -15,14 +15,13 @@
 #include "dtype/pack.h"
 #include "progress/beside.h"
 
-/* ns that calls must have lost: until what is done in the background begins; until the team opens with kernels that
- * are loaded, and without. */
+/* ns that calls must have lost: until what is done in the background begins; until the team opens; what they must have
+ * lost besides where the kernels are not loaded. */
 struct first_price {
-    uint64_t begins, loaded, all;
+    uint64_t begins, opens, kernels;
 };
-static const struct first_price of_reductions = {2500000, 3000000, 10000000};
-static const struct first_price of_moves = {TUTTI_OPENING_ADVANCE_NS / 4, TUTTI_OPENING_ADVANCE_NS,
-                                            TUTTI_OPENING_ADVANCE_NS};
+static const struct first_price of_reductions = {2500000, 3000000, 7000000};
+static const struct first_price of_moves = {TUTTI_OPENING_ADVANCE_NS / 4, TUTTI_OPENING_ADVANCE_NS, 0};
 
 /* The image of the first call, and what loads it: calls of the same image alone store here. */
 static struct {
@@ -97,7 +96,7 @@ int tutti_opening_first_waits(const struct tutti_device *device, int gpu, int ty
 {
     const enum tutti_beside_state kernels = tutti_opening_load(device, gpu, type, op, packs);
     const struct first_price *const price = first_price_of(type, op);
-    return kernels == TUTTI_BESIDE_RUNS || lost < (kernels == TUTTI_BESIDE_DONE ? price->loaded : price->all);
+    return kernels == TUTTI_BESIDE_RUNS || lost < price->opens + (kernels == TUTTI_BESIDE_DONE ? 0 : price->kernels);
 }
 
 void tutti_opening_load_end(void)
