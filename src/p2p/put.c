@@ -20,7 +20,7 @@
 
 enum {
     LOSES_BYTES = 4096,   /* a fetched message loses a ns for so many bytes while the other direction is busy too */
-    STORING_BYTES = 1024, /* the same while this rank stores messages: then its GPU alone drives both directions */
+    STORING_BYTES = 1024, /* the same while this rank stores messages there: its GPU alone drives both directions */
     PART = 4              /* both directions are busy if this rank sends so large a part of the message, or more */
 };
 
@@ -105,9 +105,7 @@ int tutti_put_ask(struct tutti_p2p_fetch *f)
     if (when == NEVER || !rndv_put_is_possible(f) || !rndv_put_is_wanted(f, recv->bytes, when))
         return 0;
     recv->asked = when;
-    const uint64_t loses =
-        recv->bytes /
-        (atomic_load_explicit(&tutti_progress_owed, memory_order_relaxed) > 0 ? STORING_BYTES : LOSES_BYTES);
+    const uint64_t loses = recv->bytes / (tutti_endpoint_puts(endpoint, peer) > 0 ? STORING_BYTES : LOSES_BYTES);
     tutti_endpoint_poll(endpoint); /* the sender may want a descriptor of the buffer, and this rank only receives */
     if (tutti_endpoint_is_streamed(endpoint) ||
         !tutti_endpoint_put_pays(endpoint, peer, recv->elements.places.id, loses) ||
@@ -181,6 +179,7 @@ static void rndv_put_start(struct tutti_p2p_worker *worker, struct tutti_p2p_sen
     if (started == 1) {
         send->put_held = held;
         atomic_fetch_add_explicit(&tutti_progress_owed, 1, memory_order_relaxed);
+        tutti_endpoint_put_runs(worker->endpoint, (int)rndv->to, 1);
         tutti_count("copies of messages", TUTTI_OUTCOME_LAUNCHED, "copy engines, into the receiver's buffer");
         return;
     }
@@ -202,6 +201,7 @@ static void rndv_put_poll(struct tutti_p2p_worker *worker, struct tutti_p2p_send
     tutti_endpoint_release(worker->endpoint, send->put_held);
     send->put_held = NULL;
     atomic_fetch_sub_explicit(&tutti_progress_owed, 1, memory_order_relaxed);
+    tutti_endpoint_put_runs(worker->endpoint, (int)send->rndv->to, -1);
     /* After a failure the receiver fetches the message, and finds what fails. */
     tutti_rndv_move(send->rndv, TUTTI_RNDV_PUTTING, ended > 0 ? TUTTI_RNDV_PUT : TUTTI_RNDV_GET);
 }

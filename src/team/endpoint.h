@@ -253,7 +253,7 @@ int tutti_endpoint_show(struct tutti_endpoint *endpoint, int peer, const void *p
 enum tutti_reaching tutti_endpoint_put(struct tutti_endpoint *endpoint, int peer, const struct tutti_share *share,
                                        int owner, int gpu, uint64_t bytes, char **data, struct tutti_mapping **held);
 
-/* Messages that their sender stores into the receiver's buffer. All calls but into() are the receiver's.
+/* Messages that their sender stores into the receiver's buffer. All calls but into() and runs() are the receiver's.
  * pays: 1 if the peer is to store into the allocation of this id: the peer keeps it mapped, or messages into it have
  * lost as much as mapping it takes, of which this one loses `ns`. 0 also for a while after late(): the peer was asked
  * then, was in no wait, and did not begin in time; it counts once for all that were asked before. saw: a put of the
@@ -262,6 +262,9 @@ int tutti_endpoint_put_pays(struct tutti_endpoint *endpoint, int peer, uint64_t 
 void tutti_endpoint_put_late(struct tutti_endpoint *endpoint, int peer, uint64_t asked_at, uint64_t now);
 void tutti_endpoint_put_saw(struct tutti_endpoint *endpoint, int peer, uint64_t now);
 uint64_t tutti_endpoint_put_seen(const struct tutti_endpoint *endpoint, int peer);
+/* runs: this rank has begun to store one more into the peer's memory, or one less is left. puts: how many are. */
+void tutti_endpoint_put_runs(struct tutti_endpoint *endpoint, int peer, int more);
+int tutti_endpoint_puts(const struct tutti_endpoint *endpoint, int peer);
 /* Names the receiver's buffer in an offered rendezvous, before it is moved to CTS. */
 void tutti_endpoint_put_into(struct tutti_rndv *rndv, const struct tutti_share *share);
 

@@ -81,6 +81,7 @@ struct tutti_endpoint_from {
         uint64_t id, lost; /* ns, since the peer was asked to map it */
     } puts[TUTTI_ENDPOINT_PUTS];
     unsigned put_next;
+    _Atomic int put_runs;                      /* messages that this rank is storing there */
     _Atomic uint64_t put_late;                 /* when the peer last was late */
     _Atomic uint64_t put_seen;                 /* when a put of the peer was last seen under way */
     _Atomic uint32_t puts_late, puts_left_out; /* see tutti_endpoint_put_late() */

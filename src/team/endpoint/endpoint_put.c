@@ -96,6 +96,16 @@ int tutti_endpoint_put_pays(struct tutti_endpoint *endpoint, int peer, uint64_t 
     return !tutti_endpoint_is_slow(endpoint) || put_is_known(endpoint, peer, id) || put_is_paid(endpoint, peer, id, ns);
 }
 
+void tutti_endpoint_put_runs(struct tutti_endpoint *endpoint, int peer, int more)
+{
+    atomic_fetch_add_explicit(&endpoint->from[peer].put_runs, more, memory_order_relaxed);
+}
+
+int tutti_endpoint_puts(const struct tutti_endpoint *endpoint, int peer)
+{
+    return atomic_load_explicit(&endpoint->from[peer].put_runs, memory_order_relaxed);
+}
+
 void tutti_endpoint_put_late(struct tutti_endpoint *endpoint, int peer, uint64_t asked_at, uint64_t now)
 {
     struct tutti_endpoint_from *const from = &endpoint->from[peer];
