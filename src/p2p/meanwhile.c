@@ -15,7 +15,7 @@ static int engines_instead(struct tutti_p2p_worker *worker, int gpu, const struc
     if (status == TUTTI_ERR_UNAVAILABLE)
         return status;
     tutti_count("copies of messages", TUTTI_OUTCOME_LAUNCHED, "copy engines, while kernels are not loaded");
-    tutti_endpoint_lack(worker->endpoint, gpu, loses);
+    tutti_pack_lost(gpu, loses);
     return status;
 }
 
@@ -24,8 +24,7 @@ static uint64_t engine_copy_counts(uint64_t bytes, unsigned n, int own)
 {
     if (own)
         return TUTTI_ENDPOINT_FETCH_LOSES;
-    return n >= WINDOW || bytes <= TUTTI_ENDPOINT_FIRST_BYTES ? TUTTI_ENDPOINT_ALL_LOST
-                                                              : tutti_endpoint_copy_pays(bytes);
+    return n >= WINDOW || bytes <= TUTTI_ENDPOINT_FIRST_BYTES ? TUTTI_PACK_LOADING_NS : tutti_endpoint_copy_pays(bytes);
 }
 
 int tutti_engines_meanwhile(struct tutti_p2p_worker *worker, int gpu, const struct tutti_pack_job *jobs, unsigned n,
@@ -49,7 +48,7 @@ int tutti_engines_pack(struct tutti_p2p_worker *worker, struct tutti_p2p_send *c
         turns = tutti_turns_with(worker, (int)sends[i]->rndv->to, gpu);
     for (unsigned i = 0; i < n; i++)
         if (!tutti_p2p_is_self(worker, (int)sends[i]->rndv->to) && jobs[i].bytes <= TUTTI_ENDPOINT_FIRST_BYTES)
-            loses = TUTTI_ENDPOINT_ALL_LOST;
+            loses = TUTTI_PACK_LOADING_NS;
     if (turns)
         status = tutti_turns_copy(worker, gpu, jobs, n);
     if (status == TUTTI_ERR_UNAVAILABLE && tutti_endpoint_lacks_kernels(worker->endpoint, gpu))

@@ -87,6 +87,12 @@ enum tutti_beside_state tutti_beside_begin(struct tutti_beside_once *once, int (
     return state_in(word);
 }
 
+int tutti_beside_forget(struct tutti_beside_once *once)
+{
+    uint64_t failed = beside_word_of(TUTTI_BESIDE_FAILED);
+    return atomic_compare_exchange_strong(&once->word, &failed, 0);
+}
+
 static int once_runs_not(void *once)
 {
     return tutti_beside_state(once) != TUTTI_BESIDE_RUNS;

@@ -23,6 +23,8 @@ enum tutti_beside_state tutti_beside_state(const struct tutti_beside_once *once)
 /* Local, any thread; returns at once. Begins the work in state NONE: run(with) returns a status, not TUTTI_OK: FAILED.
  * Returns the state: NONE: no thread could be made. */
 enum tutti_beside_state tutti_beside_begin(struct tutti_beside_once *once, int (*run)(void *with), void *with);
+/* Local, any thread. FAILED becomes NONE, so the work may begin again: 1. 0: another state. */
+int tutti_beside_forget(struct tutti_beside_once *once);
 /* Local. Waits until the work does not run. */
 void tutti_beside_await(struct tutti_beside_once *once);
 

@@ -85,16 +85,14 @@ void tutti_endpoint_connected(struct tutti_endpoint *endpoint);
 /* 1 if kernels in stream order may be waiting for this process: no launch is made ready, no host memory registered. */
 int tutti_endpoint_is_streamed(const struct tutti_endpoint *endpoint);
 /* 1 if the packing kernels of the GPU are not loaded and that takes longer than a message: copy engines make the copies
- * of this rank's messages to itself. lack: such a copy took so many ns longer than a kernel takes. When all copies
- * together have lost the time of loading, the kernels are loaded on another thread. Neither takes a lock. pays: ns of
- * that time which an engine's copy of a message from another rank repays: by so much it is ahead of the MPI's way, so
- * the loading makes no program slower than that way. */
+ * of this rank's messages to itself. copy_pays: ns for tutti_pack_lost() of an engine's copy of a message from another
+ * rank: by so much it is ahead of the MPI's way, so the loading makes no program slower than that way. Neither takes a
+ * lock. */
 int tutti_endpoint_lacks_kernels(const struct tutti_endpoint *endpoint, int gpu);
-void tutti_endpoint_lack(struct tutti_endpoint *endpoint, int gpu, uint64_t ns);
 uint64_t tutti_endpoint_copy_pays(uint64_t bytes);
-/* ns that an engine takes longer than a kernel: to fetch each message of a launch, to pack the first one. ALL: kernels
- * are loaded at once. */
-enum { TUTTI_ENDPOINT_FETCH_LOSES = 3000, TUTTI_ENDPOINT_PACK_LOSES = 6000, TUTTI_ENDPOINT_ALL_LOST = 5000000 };
+/* ns for tutti_pack_lost(), that an engine takes longer than a kernel: to fetch each message of a launch, to pack the
+ * first one. */
+enum { TUTTI_ENDPOINT_FETCH_LOSES = 3000, TUTTI_ENDPOINT_PACK_LOSES = 6000 };
 /* TUTTI_ERR_PEER if the process of a rank of the node has died, reported once; looks every few milliseconds.
  * TUTTI_ERR_BROKEN if the node has no such rank. */
 int tutti_endpoint_watch(struct tutti_endpoint *endpoint, int peer);

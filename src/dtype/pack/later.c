@@ -1,6 +1,6 @@
-/* Packing kernels that are not loaded. Loading them takes a GPU 2 to 4 ms, as long as some hundred copies. So a call
- * that copies runs of bytes leaves them to copy engines, and a thread loads the kernels once such calls have lost as
- * much (the rule of ski rental). Elements with gaps need the kernels at once. */
+/* Packing kernels that are not loaded. Loading them takes as long as some hundred copies. So a call that copies runs of
+ * bytes leaves them to copy engines, and a thread loads the kernels once such calls have lost as much (the rule of ski
+ * rental). Messages and collectives have one account of a GPU. Elements with gaps need the kernels at once. */
 #include <stdatomic.h>
 
 #include "core/settings.h"
@@ -8,13 +8,13 @@
 #include "device/device.h"
 #include "dtype/pack.h"
 #include "dtype/pack/later.h"
+#include "dtype/pack/load.h"
 #include "progress/beside.h"
 
 enum {
     GPUS = 64,
-    LOADING_NS = 3000000, /* of two H200: 1.3 the image, 0.4 its functions, 0.8 the launches that are kept ready */
-    CALL_NS = 6000,       /* that a call by engines takes longer */
-    COPY_NS = 2000        /* each copy of it besides */
+    CALL_NS = 6000, /* that a call by engines takes longer */
+    COPY_NS = 2000  /* each copy of it besides */
 };
 
 static _Atomic uint64_t lost[GPUS]; /* ns of calls, until the kernels are loaded */
@@ -28,9 +28,12 @@ static int later_load(void *of)
 
 void tutti_pack_lost(int gpu, uint64_t ns)
 {
-    if (gpu < 0 || gpu >= GPUS || atomic_fetch_add_explicit(&lost[gpu], ns, memory_order_relaxed) + ns < LOADING_NS)
+    const struct tutti_device *const device = tutti_device();
+    gpu = device ? tutti_pack_gpu(device, gpu) : GPUS;
+    if (gpu >= GPUS || atomic_fetch_add_explicit(&lost[gpu], ns, memory_order_relaxed) + ns < TUTTI_PACK_LOADING_NS)
         return;
-    if (tutti_beside_begin(&loading[gpu], later_load, &loading[gpu]) == TUTTI_BESIDE_NONE)
+    const enum tutti_beside_state state = tutti_beside_begin(&loading[gpu], later_load, &loading[gpu]);
+    if (state == TUTTI_BESIDE_NONE || (state == TUTTI_BESIDE_FAILED && tutti_beside_forget(&loading[gpu])))
         atomic_store(&lost[gpu], 0);
 }
 

@@ -17,6 +17,11 @@ enum {
 static atomic_size_t rooms[GPUS]; /* bytes of args that a launch takes; 0: not known yet */
 static atomic_int whole[GPUS];    /* 1: all kernels are loaded, not those for few messages alone */
 
+int tutti_pack_gpu(const struct tutti_device *device, int gpu)
+{
+    return gpu >= 0 || (device->gpu.current(&gpu) == TUTTI_OK && gpu >= 0) ? gpu : 0;
+}
+
 int tutti_pack_open(int *gpu, const struct tutti_device **out)
 {
     const struct tutti_device *device = tutti_device();
@@ -25,8 +30,7 @@ int tutti_pack_open(int *gpu, const struct tutti_device **out)
         return TUTTI_ERR_UNAVAILABLE;
     if (device->open(why, sizeof why) != TUTTI_OK) /* the allocating call reports it */
         return TUTTI_ERR_UNAVAILABLE;
-    if (*gpu < 0 && (device->gpu.current(gpu) != TUTTI_OK || *gpu < 0))
-        *gpu = 0;
+    *gpu = tutti_pack_gpu(device, *gpu);
     if (*gpu >= GPUS)
         return TUTTI_ERR_ARGUMENT;
     *out = device;
@@ -127,8 +131,7 @@ enum tutti_pack_state tutti_pack_state(int gpu)
         return TUTTI_PACK_UNLOADED;
     if (!pack_loads(device) && !tutti_gate_closed())
         return TUTTI_PACK_READY;
-    if (gpu < 0 && (device->gpu.current(&gpu) != TUTTI_OK || gpu < 0))
-        gpu = 0;
+    gpu = tutti_pack_gpu(device, gpu);
     if (gpu >= GPUS || atomic_load_explicit(&rooms[gpu], memory_order_relaxed) == 0)
         return TUTTI_PACK_UNLOADED;
     return tutti_pack_channel_is_idle(gpu) ? TUTTI_PACK_READY : TUTTI_PACK_LOADED;

@@ -4,6 +4,8 @@
 
 #include "dtype/pack.h"
 
+/* -1 becomes the current GPU. */
+int tutti_pack_gpu(const struct tutti_device *device, int gpu);
 /* The device, opened, if it packs. *gpu: -1 becomes the current one. */
 int tutti_pack_open(int *gpu, const struct tutti_device **out);
 /* Loads the kernels that the jobs need on the GPU, if they are not loaded: *room, the bytes of args that a launch

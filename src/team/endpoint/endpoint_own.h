@@ -72,7 +72,6 @@ struct tutti_endpoint_from {
         unsigned messages, awaits; /* awaits: so many more messages wait for its mapping */
     } account[TUTTI_ENDPOINT_ACCOUNTS][TUTTI_ENDPOINT_WAYS]; /* by the id: one look, not one at each */
     unsigned accounts;
-    _Atomic int64_t earned; /* ns that mappings have saved beyond their price; within bounds */
     uint64_t lost;          /* ns that messages of all allocations have lost */
     uint64_t unpacked;      /* ns that those have lost which scratch would have packed, since it paid last */
     uint32_t scratch_shown; /* bits of this rank's GPUs: a rendezvous has shown the peer the scratch there */
@@ -99,8 +98,7 @@ struct tutti_endpoint_gpu {
     int gpu;               /* ordinal in this process */
     _Atomic unsigned life; /* of that GPU; after a reset it is met again */
     char *scratch;
-    int making;              /* 1: a thread beside allocates it */
-    _Atomic uint64_t lacked; /* ns that messages have lost since the kernels are not loaded */
+    int making; /* 1: a thread beside allocates it */
     struct tutti_endpoint *endpoint;
     unsigned asked, backoff; /* without success so far; and how often before the next try */
     /* Places of the scratch that are taken, by address, as numbers of rendezvous + 1; 0: none. latest: the one that was
@@ -124,7 +122,7 @@ struct tutti_endpoint {
     _Atomic uint32_t rtss;   /* that this rank has seen */
     _Atomic int unannounced; /* 1: RTSs for some peers */
     uint64_t sequence;
-    uint64_t advanced; /* ns of mappings that nothing had paid for, endpoint_price.c; under the lock */
+    _Atomic uint64_t lent; /* ns of mappings on credit that no message has saved yet, endpoint_price.c */
     uint64_t used[TUTTI_RNDVS / 64], held[TUTTI_RNDVS / 64]; /* held by the sender */
     _Atomic int rndvs;                                       /* in use; written under the lock */
     struct tutti_step *step;                                 /* open once for each of them; NULL: not open */
@@ -289,7 +287,7 @@ enum tutti_reaching tutti_endpoint_map_packed(struct tutti_endpoint *endpoint, i
  * not keep it mapped. index: of the GPU. */
 int tutti_endpoint_several(struct tutti_endpoint *endpoint, int peer, int index, uint64_t id);
 /* A message of so many bytes goes from an allocation that the peer has mapped: repays mappings on credit. */
-void tutti_endpoint_saves(struct tutti_endpoint *endpoint, int peer, uint64_t bytes);
+void tutti_endpoint_saves(struct tutti_endpoint *endpoint, uint64_t bytes);
 /* 1 if the allocation has no name yet and naming it may take the driver longer than a message to the peer. */
 int tutti_endpoint_is_unnamed(struct tutti_endpoint *endpoint, int peer, uint64_t id);
 /* 1 if the allocation of an offered rendezvous is to be mapped: it comes again, or the scratch is of no use. */

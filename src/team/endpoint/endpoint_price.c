@@ -3,15 +3,12 @@
  * take by hand, and all messages of an allocation together never cost more than twice what the better of both ways does
  * (the rule of ski rental). The sender keeps the account: it sees all messages, also those that the MPI has.
  *
- * Where the allocations that were mapped before have saved more than their mappings cost, the next ones probably will
- * too. Then an allocation is mapped after a few messages, on credit: what its mapping costs more than its messages have
- * lost is taken from those savings. A program whose allocations send few messages saves nothing, so it maps none of
- * them.
- *
- * A process begins with an advance of some mappings: its first mappings show whether they pay. A program that times a
- * few exchanges to choose among ways of its own (a tuner) so sees what later ones take. The message that brings such a
- * mapping waits for it, and so do those behind it: the driver holds back the copies of staged ones meanwhile. What is
- * lent so is the most that a program with few messages is slower by.
+ * A process has a credit besides, of some mappings. An allocation that loses much by a few messages is mapped on
+ * credit: what its mapping costs more than its messages have lost is taken from the credit, and messages from mapped
+ * allocations give back what they save. So a program with few messages is slower by the credit at most, and one whose
+ * mappings pay never waits for them: also one that times a few exchanges to choose among ways of its own (a tuner). The
+ * message that brings a mapping on credit waits for it, and so do those behind it: the driver holds back the copies of
+ * staged ones meanwhile.
  */
 #include "team/endpoint/endpoint_own.h"
 
@@ -22,19 +19,17 @@
 #include "dtype/pack.h"
 
 enum {
-    PACK_NS = 5000,           /* that packing takes longer than fetching alone, without the bytes: at a KiB a ns */
-    SCRATCH_PRICES = 2,       /* scratch is allocated, then mapped */
-    SCRATCH_NS = 500000,      /* that allocating scratch takes */
-    LEFT_BYTES = 1 << 20,     /* staged by the MPI up to here, until scratch is mapped: no RTS, no answer */
-    KERNELS_NS = 4000000,     /* that loading the packing kernels takes */
-    EARNED_MOST_NS = 5000000, /* savings that are kept for a peer at most: what a program can lose that changes */
-    CREDIT_FROM_NS = 50000,   /* an allocation that has lost so much, by so many messages, is mapped on credit; */
+    PACK_NS = 5000,         /* that packing takes longer than fetching alone, without the bytes: at a KiB a ns */
+    SCRATCH_PRICES = 2,     /* scratch is allocated, then mapped */
+    SCRATCH_NS = 500000,    /* that allocating scratch takes */
+    LEFT_BYTES = 1 << 20,   /* staged by the MPI up to here, until scratch is mapped: no RTS, no answer */
+    CREDIT_FROM_NS = 50000, /* an allocation that has lost so much, by so many messages, is mapped on credit; */
     CREDIT_MESSAGES = 3,
     CREDIT_AT_ONCE_NS = 100000, /* by so much with its first message */
-    ADVANCES = 4, /* mappings of usual allocations that a process may map on credit before any has saved something */
-    AWAITING_MOST = 128, /* messages that wait for such a mapping */
+    CREDIT_MAPPINGS = 4,        /* of usual allocations */
+    AWAITING_MOST = 128,        /* messages that wait for such a mapping */
     AWAITS_TIMES = 2, /* of what a mapping takes: so long they wait. Both ranks may map at once, one behind the other */
-    KERNELS_PART = 4, /* so much of their price all messages must have lost before the kernels are loaded */
+    KERNELS_PART = 3, /* of the time of loading the kernels: so much all messages must have lost before */
     TURNS_NS = 260000 /* what a packed message loses besides, if both ranks' kernels wait for turns on the GPU */
 };
 
@@ -53,7 +48,7 @@ uint64_t tutti_endpoint_price(const struct tutti_endpoint *endpoint, const struc
 /* What a mapping costs more while they are not loaded; no part of what is owed. */
 static uint64_t price_of_kernels(int gpu)
 {
-    return tutti_settings()->mapping_price_us || tutti_pack_state(gpu) == TUTTI_PACK_READY ? 0 : KERNELS_NS;
+    return tutti_settings()->mapping_price_us || tutti_pack_state(gpu) == TUTTI_PACK_READY ? 0 : TUTTI_PACK_LOADING_NS;
 }
 
 /* What packing a message takes longer than to fetch it from a mapped allocation. */
@@ -81,44 +76,28 @@ static struct tutti_endpoint_account *account_of(struct tutti_endpoint_from *to,
     return account;
 }
 
-/* 1 if the advance of the process pays so much. */
-static int price_advances(struct tutti_endpoint *endpoint, uint64_t lent) TUTTI_HOLDS(endpoint->lock)
+/* 1 if the credit pays what a mapping costs more than its messages have lost. */
+static int price_lends(struct tutti_endpoint *endpoint, const struct tutti_endpoint_account *account, uint64_t mapping)
+    TUTTI_HOLDS(endpoint->lock)
 {
-    const uint64_t all = ADVANCES * endpoint->device->share.usual_ns();
-    if (all - endpoint->advanced < lent)
-        return 0;
-    endpoint->advanced += lent;
-    tutti_count("allocations of this rank", TUTTI_OUTCOME_ASKED, "to be mapped in advance");
-    return 1;
-}
-
-/* 1 if savings of earlier allocations, or the advance, pay what a mapping costs more than its messages have lost. */
-static int price_lends(struct tutti_endpoint *endpoint, const struct tutti_endpoint_from *to,
-                       const struct tutti_endpoint_account *account, uint64_t mapping) TUTTI_HOLDS(endpoint->lock)
-{
-    const int64_t lent = account->spent < mapping ? (int64_t)(mapping - account->spent) : 0;
+    const uint64_t more = account->spent < mapping ? mapping - account->spent : 0;
     const int some = account->messages >= CREDIT_MESSAGES && account->spent >= CREDIT_FROM_NS;
-    if ((!some && account->spent < CREDIT_AT_ONCE_NS) || account->next || tutti_settings()->mapping_price_us)
+    if ((!some && account->spent < CREDIT_AT_ONCE_NS) || account->next || tutti_settings()->mapping_price_us ||
+        atomic_load_explicit(&endpoint->lent, memory_order_relaxed) + more >
+            CREDIT_MAPPINGS * endpoint->device->share.usual_ns())
         return 0;
-    if (atomic_load_explicit(&to->earned, memory_order_relaxed) < lent)
-        return price_advances(endpoint, (uint64_t)lent);
+    atomic_fetch_add_explicit(&endpoint->lent, more, memory_order_relaxed);
     tutti_count("allocations of this rank", TUTTI_OUTCOME_ASKED, "to be mapped on credit");
     return 1;
 }
 
-/* Adds to what mappings for the peer have saved beyond their price, within bounds. */
-static void price_earns(struct tutti_endpoint_from *to, int64_t ns)
+void tutti_endpoint_saves(struct tutti_endpoint *endpoint, uint64_t bytes)
 {
-    int64_t is = atomic_load_explicit(&to->earned, memory_order_relaxed), now;
-    do {
-        now = is + ns > EARNED_MOST_NS ? EARNED_MOST_NS : is + ns < -EARNED_MOST_NS ? -EARNED_MOST_NS : is + ns;
-    } while (now != is &&
-             !atomic_compare_exchange_weak_explicit(&to->earned, &is, now, memory_order_relaxed, memory_order_relaxed));
-}
-
-void tutti_endpoint_saves(struct tutti_endpoint *endpoint, int peer, uint64_t bytes)
-{
-    price_earns(&endpoint->from[peer], (int64_t)tutti_endpoint_loses(bytes));
+    const uint64_t saved = tutti_endpoint_loses(bytes);
+    uint64_t lent = atomic_load_explicit(&endpoint->lent, memory_order_relaxed);
+    while (lent > 0 && !atomic_compare_exchange_weak_explicit(&endpoint->lent, &lent, lent > saved ? lent - saved : 0,
+                                                              memory_order_relaxed, memory_order_relaxed))
+        ;
 }
 
 /* Whether the peer is to map the allocation now, which loses ns more by this message. A peer that was asked maps one
@@ -133,17 +112,14 @@ static enum tutti_pays price_asks(struct tutti_endpoint *endpoint, struct tutti_
     account->messages++;
     to->lost += ns;
     const int pays = account->spent >= least && (account->next || to->lost >= mapping + kernels / KERNELS_PART);
-    const uint64_t advanced = endpoint->advanced;
     if (account->awaits > 0 && !pays) {
         account->awaits--;
         return TUTTI_PAYS_AWAITS;
     }
-    if (!pays && !price_lends(endpoint, to, account, mapping))
+    if (!pays && !price_lends(endpoint, account, mapping))
         return TUTTI_PAYS_NOT;
     if (!pays)
         account->awaits = AWAITING_MOST;
-    if (!account->next && endpoint->advanced == advanced)
-        price_earns(to, -(int64_t)mapping);
     const uint64_t next = account->next ? 2 * account->next : CREDIT_FROM_NS, all = mapping + kernels;
     account->next = next < all ? next : all;
     account->spent = 0;
@@ -210,10 +186,10 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
         price_of_scratch_is_spent(endpoint, theirs, to, saves > packing ? saves - packing : 0, gpu, lacks);
     tutti_lock_give(&endpoint->lock);
     if (lacks && stays)
-        tutti_endpoint_lack(endpoint, gpu, fetching);
+        tutti_pack_lost(gpu, fetching);
     if (pays == TUTTI_PAYS_AWAITS && m->bytes <= TUTTI_ENDPOINT_FIRST_BYTES &&
         tutti_endpoint_lacks_kernels(endpoint, gpu)) /* for the answer, while this message waits */
-        tutti_endpoint_lack(endpoint, gpu, TUTTI_ENDPOINT_ALL_LOST);
+        tutti_pack_lost(gpu, TUTTI_PACK_LOADING_NS);
     *verdict =
         (struct tutti_endpoint_verdict){.made = 1, .alone = m->alone, .pays = pays, .scratch_pays = scratch_pays};
     return !pays && !scratch_pays && !shows && stays;

@@ -4,8 +4,8 @@
  * The first message of an allocation does not wait for the mapping, if that takes long: the MPI carries it meanwhile,
  * and later ones until the allocation is known; short ones are staged. Argument `pays`: an allocation is mapped when
  * its messages have lost as much as a mapping takes. Argument `price`: as much as TUTTI_MAPPING_PRICE_US says. Argument
- * `credit`: allocations that are freed soon are mapped on credit a few times after a mapped one has saved as much, and
- * neither before nor longer. Argument `scratch`: no scratch is taken before they have cost as much as scratch. Argument
+ * `credit`: allocations that are freed soon are mapped on credit a few times, and again after a mapped one has saved as
+ * much. Argument `scratch`: no scratch is taken before they have cost as much as scratch. Argument
  * `short`: once the receiver has mapped the scratch, short messages of new allocations are staged all the same, also
  * those of MPI_Sendrecv, and longer ones packed. Argument `freed`: the sender frees the allocation as soon as it is
  * sent, while the receiver maps it, and sends from a new one, which may have the same address. Needs
@@ -39,12 +39,11 @@ enum {
     /* Messages that lose so much that the allocation is mapped on credit (12.6 us each, 50 us); that lose as much
      * beside packed ones as scratch costs (8.1 us, 4 ms). */
     PAY_CREDIT = 4,
-    PAY_ADVANCE = 6, /* the same while the kernels are not loaded, 9.6 us each */
-    ADVANCES = 4,    /* mappings, of a process before it has saved anything */
+    PAY_CREDIT_BY_ENGINE = 6, /* the same while the kernels are not loaded, 9.6 us each */
+    CREDIT_MAPPINGS = 4,
     PAY_SCRATCH = 497,
     TRIES = 10,
-    EARN = 600,       /* messages of a mapped allocation that save as much as is kept, 5 ms */
-    ON_CREDIT = 2,    /* mappings of 2 ms less what their first messages lost: three are more than 5 ms */
+    EARN = 700,       /* messages of a mapped allocation that save the whole credit, 8 ms */
     SHORT_LIVED = 12, /* with all their messages less than scratch costs */
     MOST = 5000
 };
@@ -137,9 +136,8 @@ static void before_it_is_mapped(void)
     kit_close(&buffer);
 }
 
-/* Each allocation sends as many messages as bring it a mapping on credit, and one more, and is freed. There is no
- * credit before a mapped allocation has saved something, but the advance of a process, which is spent once. A mapping
- * takes 2 ms at least. */
+/* Each allocation sends as many messages as bring it a mapping on credit, and one more, and is freed. A mapping takes 2
+ * ms at least. */
 static void short_lived(int messages)
 {
     for (int a = 0; a < SHORT_LIVED; a++) {
@@ -151,34 +149,39 @@ static void short_lived(int messages)
     }
 }
 
-/* The first mappings of a process are made in advance, as many as a constant says, or fewer where some take longer than
- * usual. Ends when no more are. */
-static void spend_advance(void)
+static uint64_t on_credit(void)
 {
-    static const char advance[] = "to be mapped in advance";
-    const int set = getenv("TUTTI_MAPPING_PRICE_US") != NULL; /* a set price allows neither */
+    uint64_t n = kit_counted("allocations of this rank", "to be mapped on credit");
+    MPI_Bcast(&n, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    return n;
+}
+
+/* The credit has room for so many mappings, or for fewer where some take longer than usual. Ends when no more are made
+ * on credit; returns how many were. */
+static uint64_t spend_credit(void)
+{
+    const uint64_t first = on_credit();
     uint64_t spent = 0, before;
     do {
         before = spent;
-        short_lived(PAY_ADVANCE);
-        spent = kit_counted("allocations of this rank", advance);
-        MPI_Bcast(&spent, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
-    } while (spent > before && spent <= ADVANCES);
-    CHECK(set ? spent == 0 : spent > 0 && spent <= ADVANCES, "%llu allocations are mapped in advance",
+        short_lived(PAY_CREDIT_BY_ENGINE);
+        spent = on_credit() - first;
+    } while (spent > before && spent <= CREDIT_MAPPINGS);
+    CHECK(spent <= CREDIT_MAPPINGS, "%llu allocations are mapped on credit, which has no end",
           (unsigned long long)spent);
     known_before += known();
     carried_before += carried();
     staged_before += staged();
+    return spent;
 }
 
-/* Once memory of the peer is mapped, further mappings cost less (TUTTI_HOST_JOINED_US): the advance has room for more.
+/* Once memory of the peer is mapped, further mappings cost less (TUTTI_HOST_JOINED_US): the credit has room for more.
  */
 static void when_joined(void)
 {
-    short_lived(3 * PAY_ADVANCE); /* some of them from memory that is mapped */
-    const uint64_t n = kit_counted("allocations of this rank", "to be mapped in advance");
-    CHECK(kit_rank == 1 || n > ADVANCES, "%llu of %d allocations are mapped in advance", (unsigned long long)n,
-          SHORT_LIVED);
+    short_lived(3 * PAY_CREDIT_BY_ENGINE); /* some of them from memory that is mapped */
+    const uint64_t n = on_credit();
+    CHECK(n > CREDIT_MAPPINGS, "%llu of %d allocations are mapped on credit", (unsigned long long)n, SHORT_LIVED);
 }
 
 /* One allocation is mapped after so many messages, and not before, unless a message took as long as a mapping: then its
@@ -188,7 +191,8 @@ static void when_it_pays(int pay)
     struct kit_buffer buffer;
     uint64_t longest = 0;
     int number = 0;
-    spend_advance();
+    const int set = getenv("TUTTI_MAPPING_PRICE_US") != NULL; /* there is no credit */
+    CHECK(!set == (spend_credit() > 0), "the credit of a process, with a set price: %d", set);
     kit_open(&buffer, KIT_DEVICE, BYTES);
     for (; number < pay - 1; number++) {
         const uint64_t us = message(&buffer, BYTES, number);
@@ -222,23 +226,20 @@ static void map_and_earn(struct kit_buffer *buffer)
         message(buffer, BYTES, number++);
 }
 
-/* A mapping that took longer than all that may be earned is followed by none on credit: another one is made. */
+/* Messages of a mapped allocation save the credit again. A mapping that took longer than the credit is followed by none
+ * on credit: another one is made. */
 static void when_credit_ends(void)
 {
-    int n = 0;
-    spend_advance();
-    CHECK(kit_counted("allocations of this rank", "to be mapped on credit") == 0, "credit that nothing has earned");
-    for (int tries = 0; n == 0 && tries < TRIES; tries++) {
+    uint64_t spent = 0;
+    CHECK(spend_credit() > 0, "a process begins without credit");
+    for (int tries = 0; spent == 0 && tries < TRIES; tries++) {
         struct kit_buffer buffer;
         kit_open(&buffer, KIT_DEVICE, BYTES);
         map_and_earn(&buffer);
-        short_lived(PAY_CREDIT);
+        spent = spend_credit();
         kit_close(&buffer);
-        n = (int)kit_counted("allocations of this rank", "to be mapped on credit");
-        MPI_Bcast(&n, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
-    CHECK(n > 0, "no allocation is mapped on credit");
-    CHECK(n <= ON_CREDIT, "%d allocations are mapped on credit, which has no end", n);
+    CHECK(spent > 0, "no allocation is mapped on credit again");
 }
 
 /* A new allocation for each message: none is mapped. Scratch is taken after so many messages, and not before. A
