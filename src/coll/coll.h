@@ -65,6 +65,10 @@ enum tutti_reduce_outcome {
 int tutti_reduce_run(struct tutti_team *team, const struct tutti_call *call, enum tutti_reduce_outcome *taken,
                      const char **why);
 
+/* Local. 1 if this rank leaves the call of device memory to the MPI at once, since peers have left those before: then
+ * tutti_reduce_run() waits for no rank. */
+int tutti_reduce_leaves(const struct tutti_team *team, const struct tutti_call *call);
+
 /* Collective over the team's ranks, in stream order: returns when the kernels have been put into `stream` (of the
  * team's GPU), in which the buffers will be ready. All ranks have memory that kernels reach; the team is open. May
  * be captured in a graph and replayed, in the same order on all ranks. Launches only kernels and copies, never waits

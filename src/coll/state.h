@@ -33,11 +33,12 @@ struct tutti_coll_state {
     int beside_streams; /* 1: some rank has communicators with a stream */
     int lines_come;     /* 1: the next call may be made in lines */
 
-    uint32_t mixed;        /* bit of each data mover in whose last call some rank had blocks in memory of the host */
-    int moves_prepared;    /* 1: this rank has prepared the kernels that move data */
-    uint64_t lead_longest; /* bytes of the longest run that leaders have moved */
-    uint64_t direct_runs;  /* runs whose place in a result of this rank a peer has mapped: they pass no window */
-    int early;             /* 1: the last launch in stream order let the next one start at once */
+    uint32_t mixed; /* bit of each data mover in whose last call some rank had blocks in memory of the host */
+    _Atomic uint8_t declined[TUTTI_COLLECTIVES]; /* calls that peers leave to the MPI, call/declined.h */
+    int moves_prepared;                          /* 1: this rank has prepared the kernels that move data */
+    uint64_t lead_longest;                       /* bytes of the longest run that leaders have moved */
+    uint64_t direct_runs; /* runs whose place in a result of this rank a peer has mapped: they pass no window */
+    int early;            /* 1: the last launch in stream order let the next one start at once */
     struct tutti_side_streams
         *sides[2]; /* for copy engines, of calls in the team's stream and in stream order; NULL: none yet */
     /* Device scratch: each is at least twice as large as the previous one, and all are freed with the team, since

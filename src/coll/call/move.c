@@ -4,6 +4,7 @@
 #include "coll/move/lead.h"
 #include "coll/move/packing.h"
 
+#include "coll/call/declined.h"
 #include "coll/call/move_agree.h"
 #include "coll/call/opening.h"
 #include "coll/call/reopen.h"
@@ -124,6 +125,8 @@ uint32_t tutti_move_able(struct tutti_team *team, const struct tutti_call *call)
     if (!call->move)
         return 0;
     call->move->joins |= tutti_move_is_asked(team, call->collective);
+    if (!call->move->joins && tutti_declined_begins(team, call->collective, tutti_move_largest(call->move)))
+        return (uint32_t)TUTTI_NO(HOST_BEFORE);
     const uint32_t permitted = move_permitted(team, call);
     if (!permitted)
         return 0;

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 
+#include "coll/call/declined.h"
 #include "coll/call/reservation.h"
 #include "coll/move/lead.h"
 #include "coll/state.h"
@@ -103,6 +104,7 @@ static enum tutti_reason move_reason_of(const struct tutti_arrival *theirs)
 struct move_heard {
     uint32_t rows, held, streams, sum;
     int left, hosted, on_device; /* ranks that left; that have blocks in memory of the host; that have device memory */
+    int host, before;            /* of those that left: for memory of the host, now; in the calls before */
 };
 
 static void move_hear(struct tutti_team *team, const struct tutti_call *call, int r, const struct tutti_arrival *theirs,
@@ -111,6 +113,8 @@ static void move_hear(struct tutti_team *team, const struct tutti_call *call, in
     if (tutti_arrival_leaves(theirs->kind)) {
         const enum tutti_reason reason = move_reason_of(theirs);
         heard->left++;
+        heard->host += reason == TUTTI_REASON_HOST_SOME;
+        heard->before += reason == TUTTI_REASON_HOST_BEFORE;
         tutti_why_set(reason);
         if (reason == TUTTI_REASON_HOST_SOME && call->move->runs.host != TUTTI_HOSTED_ALL)
             move_ask(team, call, TUTTI_MOVE_MIXED(agreed->able), r);
@@ -186,6 +190,8 @@ int tutti_move_meet(struct tutti_team *team, const struct tutti_call *call, stru
         tutti_team_lines_take(team);
     tutti_reservation_agreed(team, heard.held, (int)heard.streams);
     move_conclude(team, call, &heard, agreed);
+    if (status == TUTTI_OK)
+        tutti_declined_note(team, call->collective, heard.left, heard.host, heard.before);
     tutti_coll_of(team)->mixed &= ~move_bit(call);
     tutti_coll_of(team)->mixed |= heard.hosted ? move_bit(call) : 0;
     return status;

@@ -7,6 +7,7 @@
 #include "core/types.h"
 #include "progress/fiber.h"
 
+#include "coll/call/declined.h"
 #include "coll/call/opening.h"
 #include "coll/call/reopen.h"
 #include "coll/call/reservation.h"
@@ -221,14 +222,40 @@ void tutti_open_again(struct tutti_team *team)
     team->state = TUTTI_TEAM_CLOSED;
 }
 
-/* What this rank brings to a call, which may be one of the first calls (opening.h). */
-static enum tutti_arrival_kind reduction_kind(struct tutti_team *team, const struct tutti_call *call)
+/* What this rank brings to a call, which may be one of the first calls (opening.h), or one that peers are expected to
+ * leave to the MPI. *why: of a call that it leaves at once. */
+static enum tutti_arrival_kind reduction_kind(struct tutti_team *team, const struct tutti_call *call, const char **why)
 {
     const int ordered = tutti_opening_keeps_order(team, call);
+    const size_t bytes = call->count * tutti_type_size(call->type);
+    if (call->kind == TUTTI_ARRIVAL_DEVICE && !ordered && tutti_declined_begins(team, call->collective, bytes)) {
+        *why = TUTTI_REASON_TEXT(HOST_BEFORE);
+        return TUTTI_ARRIVAL_FIRST;
+    }
+    *why = TUTTI_REASON_TEXT(FIRST_CALLS);
     if (call->kind == TUTTI_ARRIVAL_DEVICE && !(ordered && team->is_nonblocking) &&
-        tutti_opening_waits(team, call, call->type, call->op, call->count * tutti_type_size(call->type)))
+        tutti_opening_waits(team, call, call->type, call->op, bytes))
         return ordered ? TUTTI_ARRIVAL_LATER : TUTTI_ARRIVAL_FIRST;
     return tutti_reopen_kind(team, call);
+}
+
+int tutti_reduce_leaves(const struct tutti_team *team, const struct tutti_call *call)
+{
+    return call->kind == TUTTI_ARRIVAL_DEVICE && !tutti_opening_keeps_order(team, call) &&
+           !tutti_coll_of(team)->settle &&
+           tutti_declined_is_next(team, call->collective, call->count * tutti_type_size(call->type));
+}
+
+static void reduction_note(struct tutti_team *team, const struct tutti_call *call,
+                           const struct tutti_arrival *const all[])
+{
+    int left = 0, host = 0, first = 0;
+    for (int r = 0; r < team->size; r++) {
+        left += tutti_arrival_leaves(all[r]->kind);
+        host += all[r]->kind == TUTTI_ARRIVAL_HOST;
+        first += all[r]->kind == TUTTI_ARRIVAL_FIRST;
+    }
+    tutti_declined_note(team, call->collective, left, host, first);
 }
 
 static int some_are_later(const struct tutti_team *team, const struct tutti_arrival *const all[])
@@ -258,7 +285,8 @@ static int reduction_collective(struct tutti_team *team, const struct tutti_call
     if (!team->whole)
         return call->host_ok ? reduction_pass(taken, why, team->why) : call_reduction_staged(team, call, taken, why);
 
-    const enum tutti_arrival_kind kind = reduction_kind(team, call);
+    const char *left;
+    const enum tutti_arrival_kind kind = reduction_kind(team, call, &left);
     struct tutti_arrival mine = {
         .collective = (uint32_t)call->collective,
         .type = call->type,
@@ -277,7 +305,7 @@ static int reduction_collective(struct tutti_team *team, const struct tutti_call
     tutti_reservation_arrive(team, call, &mine);
     tutti_team_arrive(team, &mine);
     if (mine.kind == TUTTI_ARRIVAL_FIRST)
-        return reduction_pass(taken, why, TUTTI_REASON_TEXT(FIRST_CALLS));
+        return reduction_pass(taken, why, left);
     if (mine.kind == TUTTI_ARRIVAL_HOST && call->host_ok)
         return reduction_pass(taken, why, TUTTI_REASON_TEXT(HOST_MEMORY));
 
@@ -286,6 +314,7 @@ static int reduction_collective(struct tutti_team *team, const struct tutti_call
     if (status != TUTTI_OK)
         return status;
     tutti_coll_of(team)->lines_come = tutti_team_lines_come(team, all);
+    reduction_note(team, call, all);
     int again, gpu = call->gpu;
     uint64_t resets;
     const char *reason = tutti_reopen_look(team, all, &again, &resets);

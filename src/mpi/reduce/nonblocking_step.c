@@ -91,7 +91,8 @@ static void nonblocking_step_give(struct tutti_open_call *open)
     }
     int status = TUTTI_OK;
     open->job.team = team->nonblocking;
-    if (call->kind == TUTTI_ARRIVAL_HOST && call->host_ok && open->state->calls.first == open) {
+    if (open->state->calls.first == open &&
+        ((call->kind == TUTTI_ARRIVAL_HOST && call->host_ok) || tutti_reduce_leaves(team->nonblocking, call))) {
         /* This rank only announces that the MPI makes the call, which no worker need do: none has an earlier one. */
         open->job.job.status = tutti_reduce_run(team->nonblocking, call, &open->job.taken, &open->job.why);
         after_job(open);

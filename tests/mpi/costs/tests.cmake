@@ -56,6 +56,11 @@ tutti_mpi_test(mpi-tuner-few PROGRAM mpi-tuner RANKS 2 ARGS few ENV ${tuned} TIM
 program(repeated EVERYWHERE)
 tutti_mpi_test(mpi-repeated PROGRAM mpi-repeated RANKS 2
                ENV ${stats} "TUTTI_RULES=neighbor:*@ll moves_nonblocking:*@ll" TUTTI_TEST_EXPECT=packets EVERYWHERE TIMEOUT 60)
+program(left EVERYWHERE)
+set(teams ${stats} "TUTTI_RULES=bcast:*@pipeline allreduce:*@pipeline moves_mixed:*@mpi moves_mixed_root:*@mpi moves_pinned:*@mpi moves_pinned_root:*@mpi" TUTTI_CHANNEL_MB=2)
+foreach(how alike turns apart)
+  tutti_mpi_test(mpi-left-${how} PROGRAM mpi-left RANKS 3 RANKS_MPICH 2 ARGS ${how} ENV ${teams} EVERYWHERE TIMEOUT 60)
+endforeach()
 program(landed)
 tutti_mpi_test(mpi-landed PROGRAM mpi-landed RANKS 2 ENV TUTTI_RULES=message:*@direct TIMEOUT 60)
 # MPICH's MPI_STATUSES_IGNORE is an address that compilers take for an array without room.
