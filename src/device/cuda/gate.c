@@ -112,9 +112,20 @@ int tutti_cuda_gated_stream_destroy(struct tutti_stream *stream)
     GATED(gate_stream_destroy(stream));
 }
 
+static int gate_make_beside(struct tutti_cuda_context *context)
+{
+    struct tutti_cuda_scope scope;
+    int status = tutti_cuda_enter_context(context, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    status = tutti_cuda_make_beside(context);
+    tutti_cuda_leave(&scope);
+    return status;
+}
+
 int tutti_cuda_gated_make_beside(struct tutti_cuda_context *context)
 {
-    GATED(tutti_cuda_make_beside(context));
+    GATED(gate_make_beside(context));
 }
 
 int tutti_cuda_gated_launch_prepare(struct tutti_stream *stream, const struct tutti_launch *launch,

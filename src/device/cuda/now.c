@@ -63,9 +63,6 @@ int tutti_cuda_make_beside(struct tutti_cuda_context *context)
 /* In a stream that waits for no other and takes part in no capture. rows: by a copy of rows (stream.c). */
 static int in_own(CUdeviceptr to, CUdeviceptr from, size_t bytes, int rows, struct tutti_cuda_context *context)
 {
-    int status = atomic_load(&context->beside) ? TUTTI_OK : tutti_cuda_gated_make_beside(context);
-    if (status != TUTTI_OK)
-        return status;
     CUstream own = atomic_load(&context->beside);
     CUresult result =
         rows ? tutti_cuda_copy_rows(own, to, (const char *)from, bytes) : tutti_cuda.MemcpyAsync(to, from, bytes, own);
@@ -90,6 +87,23 @@ static int has_own(struct tutti_cuda_context *context, int some)
     return status == TUTTI_OK;
 }
 
+/* The gate may wait, and a fiber may be on another thread then, so it is passed outside the scope. A status; on failure
+ * the scope has been left. */
+static int own_needed(struct tutti_cuda_scope *scope, CUstreamCaptureMode *mode)
+{
+    struct tutti_cuda_context *const context = scope->context;
+    if (atomic_load(&context->beside))
+        return TUTTI_OK;
+    tutti_cuda_unrelax(*mode);
+    tutti_cuda_leave(scope);
+    int status = tutti_cuda_gated_make_beside(context);
+    if (status == TUTTI_OK)
+        status = tutti_cuda_enter_seen(context, scope);
+    if (status == TUTTI_OK)
+        *mode = tutti_cuda_relax();
+    return status;
+}
+
 /* in: into memory of the GPU, in no order with the program's streams; IN_ROWS: so that the copy waits for no turn on
  * the GPU (device.h, gpu.turns), which takes far longer than to make a stream. Leaves the scope, which has been
  * entered. */
@@ -102,7 +116,10 @@ static int copy_and_leave(struct tutti_cuda_scope *scope, int in, void *to, cons
     if (!in || !has_own(scope->context, in == IN_ROWS ? 0 : SOME))
         result = in_default(scope->context, (CUdeviceptr)to, (CUdeviceptr)from, bytes,
                             has_to_wait(scope->context, awaiting), awaiting == AWAIT_WORD);
-    if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+    const int own = result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    if (own && (status = own_needed(scope, &mode)) != TUTTI_OK)
+        return status;
+    if (own)
         status = in_own((CUdeviceptr)to, (CUdeviceptr)from, bytes, in == IN_ROWS, scope->context);
     else
         status = tutti_cuda_check(result, "copying", scope->context);
