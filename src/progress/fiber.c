@@ -20,7 +20,9 @@
 enum {
     NAP_NS = 1000000, /* of the engine's thread while another one resumes the fibers: so long may pass without a turn */
     TRIES = 64,       /* to resume them, before it gives the core to the thread that does */
-    TRY_US = 20
+    TRY_US = 20,
+    DRIVES = 1, /* of a wait that makes turns */
+    DRIVES_BLOCKING = 2
 };
 
 atomic_int tutti_fibers_open;
@@ -46,13 +48,14 @@ static struct {
 static struct {
     _Alignas(64) atomic_int taken;
     int engines; /* 1: it is the engine's */
-    int waits;   /* 1: it is in a wait */
+    int blocks;  /* 1: it may block */
     int moved;
     struct tutti_fiber_stack *first;
 } turn;
 
-static atomic_int drivers; /* waits that make turns until they end */
-static atomic_int homes;   /* fibers that only a thread which may block resumes */
+static atomic_int drivers;  /* waits that make turns until they end; */
+static atomic_int blockers; /* those that may block */
+static atomic_int homes;    /* fibers that only a thread which may block resumes */
 
 /* ---- in fibers ---- */
 
@@ -109,10 +112,10 @@ void tutti_fiber_home_begin(void)
     if (!fiber || fiber->home++ > 0)
         return;
     atomic_fetch_add(&homes, 1);
-    if (turn.engines || turn.waits)
+    if (turn.engines || turn.blocks)
         return;
     wake_engine();
-    while (!turn.engines && !turn.waits)
+    while (!turn.engines && !turn.blocks)
         tutti_fiber_yield();
 }
 
@@ -182,7 +185,7 @@ static int resume_all(void)
     take_fresh(at);
     for (at = &turn.first; *at;) {
         struct tutti_fiber_stack *const stack = *at;
-        if (turn.engines || turn.waits || !stack->fiber.home)
+        if (turn.engines || turn.blocks || !stack->fiber.home)
             tutti_fiber_resume(stack);
         if (!stack->ended) {
             at = &stack->next;
@@ -198,15 +201,15 @@ static int resume_all(void)
 
 /* ---- other threads ---- */
 
-static int turn_make(int waits)
+static int turn_make(int blocks)
 {
     int cancel;
-    if (tutti_fiber_here() || (!waits && atomic_load_explicit(&homes, memory_order_relaxed) > 0) || !turn_take())
+    if (tutti_fiber_here() || (!blocks && atomic_load_explicit(&homes, memory_order_relaxed) > 0) || !turn_take())
         return 0;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-    turn.waits = waits;
+    turn.blocks = blocks;
     resume_all();
-    turn.waits = 0;
+    turn.blocks = 0;
     turn_give();
     pthread_setcancelstate(cancel, NULL);
     return 1;
@@ -217,13 +220,15 @@ int tutti_fibers_turn(void)
     return turn_make(0);
 }
 
-int tutti_fibers_drive(int *drives)
+int tutti_fibers_drive(int *drives, int blocks)
 {
-    if (!turn_make(1))
+    if (!turn_make(blocks))
         return 0;
-    if (!*drives)
+    if (!*drives) {
+        atomic_fetch_add(&blockers, blocks);
         atomic_fetch_add(&drivers, 1);
-    return *drives = 1;
+    }
+    return *drives = blocks ? DRIVES_BLOCKING : DRIVES;
 }
 
 void tutti_fibers_leave(const int *drives)
@@ -231,6 +236,7 @@ void tutti_fibers_leave(const int *drives)
     if (!*drives)
         return;
     pthread_mutex_lock(&lock);
+    atomic_fetch_sub(&blockers, *drives == DRIVES_BLOCKING);
     const int last = atomic_fetch_sub(&drivers, 1) == 1,
               waits = last && atomic_load(&naps) && atomic_load(&tutti_fibers_open) > 0;
     pthread_mutex_unlock(&lock);
@@ -245,10 +251,10 @@ int tutti_fibers_unattended(void)
 
 /* ---- the thread ---- */
 
-/* 1: waits of other threads make the turns. */
+/* 1: waits of other threads make the turns of all fibers. */
 static int is_driven(void)
 {
-    return atomic_load(&drivers) > 0;
+    return atomic_load(&drivers) > 0 && (atomic_load(&homes) == 0 || atomic_load(&blockers) > 0);
 }
 
 /* 0: other threads make the turns. */
@@ -366,10 +372,11 @@ static void fiber_forget(void)
     tutti_fiber_stacks_forget();
     atomic_store(&arrived.some, 0);
     atomic_store(&turn.taken, 0);
-    turn.engines = turn.waits = turn.moved = 0;
+    turn.engines = turn.blocks = turn.moved = 0;
     atomic_store(&asleep, 0);
     atomic_store(&naps, 0);
     atomic_store(&drivers, 0);
+    atomic_store(&blockers, 0);
     atomic_store(&homes, 0);
     atomic_store(&tutti_fibers_open, 0);
 }

@@ -51,8 +51,9 @@ void tutti_fiber_catch_up(void);
 /* Only put-off work is left: in a turn of another thread, the fiber waits for the next turn. */
 void tutti_fiber_rest(void);
 
-/* Between them a fiber runs on a thread that may block: the engine's, or one in a wait. What it calls may take long or
- * wait for the program. begin() waits for such a thread. Calls may be nested; on other threads nothing happens. */
+/* Between them a fiber runs on a thread that may block: the engine's, or one that waits for fibers alone. What it calls
+ * may take long or wait for the program. begin() waits for such a thread. Calls may be nested; on other threads nothing
+ * happens. */
 void tutti_fiber_home_begin(void);
 void tutti_fiber_home_end(void);
 
@@ -80,9 +81,10 @@ static inline int tutti_fibers_any(void)
 
 /* Turns of a thread of the program. It holds no lock. turn: 1: each fiber has run until it waits; 0: another thread
  * makes turns, or the caller is in a poll or in a fiber. drive: the same in a wait; once it has made a turn, the
- * engine's thread leaves the turns to this wait until leave(), but looks on. *drives: 0 at first. */
+ * engine's thread leaves the turns to this wait until leave(), but looks on. *drives: 0 at first. blocks: 1: all that
+ * the wait waits for are fibers, so that it may block in one; the same in all calls of a wait. */
 int tutti_fibers_turn(void);
-int tutti_fibers_drive(int *drives);
+int tutti_fibers_drive(int *drives, int blocks);
 void tutti_fibers_leave(const int *drives);
 /* 1: the engine's thread sleeps, or leaves the turns to others. */
 int tutti_fibers_unattended(void);

@@ -247,7 +247,7 @@ static void *turn_beside(void *unused)
 {
     int drives = 0;
     while (atomic_load(&left_to_do) > 0)
-        (void)tutti_fibers_drive(&drives);
+        (void)tutti_fibers_drive(&drives, 1);
     tutti_fibers_leave(&drives);
     return unused;
 }
@@ -271,9 +271,9 @@ static void turns_of_others(void **state)
         }
         if (threads_too)
             assert_int_equal(pthread_create(&beside, NULL, turn_beside, NULL), 0);
-        atomic_store(&in_wait, round % 7 < 4);
+        atomic_store(&in_wait, round % 7 < 2); /* for fibers alone; then for something else too */
         for (int turn = 0; turn < (round % 2 ? STEPS / 2 : STEPS * 4); turn++)
-            (void)(round % 7 < 4 ? tutti_fibers_drive(&drives) : tutti_fibers_turn());
+            (void)(round % 7 < 4 ? tutti_fibers_drive(&drives, round % 7 < 2) : tutti_fibers_turn());
         atomic_store(&in_wait, 0);
         if (round % 11 == 0)
             usleep(3000); /* a wait that stands still: the engine's thread goes on */
@@ -298,12 +298,32 @@ static void stands_still(void **state)
     atomic_store(&left_to_do, 1);
     assert_int_equal(tutti_fiber_start(in_turns, &number), TUTTI_OK);
     for (int turn = 0; turn < 5; turn++)
-        (void)tutti_fibers_drive(&drives);
+        (void)tutti_fibers_drive(&drives, 1);
     for (int ms = 0; ms < 20000 && atomic_load(&left_to_do) > 0; ms++)
         usleep(1000);
     assert_int_equal(atomic_load(&left_to_do), 0);
     tutti_fibers_leave(&drives);
     await_all();
+}
+
+/* A wait that must not block makes turns all the time: the engine's thread runs the parts of fibers that may block. */
+static void blocks_elsewhere(void **state)
+{
+    static int number = 3;
+    (void)state;
+    program = pthread_self();
+    atomic_store(&in_wait, 0);
+    for (int round = 0; round < 20; round++) {
+        int drives = 0;
+        usleep(round % 2 ? 1500 : 0);
+        atomic_store(&left_to_do, 1);
+        assert_int_equal(tutti_fiber_start(in_turns, &number), TUTTI_OK);
+        while (atomic_load(&left_to_do) > 0)
+            (void)tutti_fibers_drive(&drives, 0);
+        tutti_fibers_leave(&drives);
+        await_all();
+    }
+    assert_int_equal(atomic_load(&wrong_home), 0);
 }
 
 /* In a fiber, and within a poll, no turn is made. */
@@ -360,9 +380,9 @@ static void after_fork(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_order),      cmocka_unit_test(locks),           cmocka_unit_test(waits_in_tasks),
-        cmocka_unit_test(put_off),        cmocka_unit_test(turns_of_others), cmocka_unit_test(stands_still),
-        cmocka_unit_test(no_turn_within), cmocka_unit_test(after_fork),
+        cmocka_unit_test(any_order),        cmocka_unit_test(locks),           cmocka_unit_test(waits_in_tasks),
+        cmocka_unit_test(put_off),          cmocka_unit_test(turns_of_others), cmocka_unit_test(stands_still),
+        cmocka_unit_test(blocks_elsewhere), cmocka_unit_test(no_turn_within),  cmocka_unit_test(after_fork),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     tutti_fibers_end();

@@ -94,7 +94,7 @@ static void make_turns(int n, int drives)
 {
     int driving = 0;
     for (int i = 0; i < n; i++)
-        (void)(drives ? tutti_fibers_drive(&driving) : tutti_fibers_turn());
+        (void)(drives ? tutti_fibers_drive(&driving, 1) : tutti_fibers_turn());
     tutti_fibers_leave(&driving);
 }
 

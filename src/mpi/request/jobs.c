@@ -44,8 +44,8 @@ void tutti_jobs_turn(struct tutti_jobs *jobs, const struct tutti_request *first,
     if (due)
         jobs->until_turn = jobs->worked ? LOOKS_BETWEEN : ROUNDS_BETWEEN;
     if (jobs->drives) {
-        (void)tutti_fibers_drive(&jobs->drives);
-    } else if ((due || tutti_fibers_unattended()) && tutti_fibers_drive(&jobs->drives)) {
+        (void)tutti_fibers_drive(&jobs->drives, jobs->all);
+    } else if ((due || tutti_fibers_unattended()) && tutti_fibers_drive(&jobs->drives, jobs->all)) {
         in->crowded = tutti_pause_crowded();
         in->spins = !jobs->all || in->crowded ? 0 : tutti_progress_open_alone() ? TURNS_ALONE : TURNS;
     } else if (due && first && jobs->all) {

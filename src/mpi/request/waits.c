@@ -183,23 +183,30 @@ static int waits_is_done(void *with)
 
 __thread int tutti_waits_for_claimed;
 
-static void jobs_end(struct tutti_jobs **jobs)
+/* Also when an exception leaves the wait. */
+struct wait_mark {
+    const struct tutti_jobs *jobs;
+    int claimed; /* tutti_waits_for_claimed before */
+};
+
+static void wait_mark_end(const struct wait_mark *mark)
 {
-    tutti_jobs_end(*jobs);
+    tutti_jobs_end(mark->jobs);
+    tutti_waits_for_claimed = mark->claimed;
 }
 
 static int progressing_run(struct progressing_call *call)
 {
-    const int before = tutti_waits_for_claimed;
     look_at_own(call); /* before those that send pack what could be fetched */
-    tutti_waits_for_claimed = !claimed_ended(call);
+    const int claimed_open = !claimed_ended(call);
     call->in = (struct tutti_wait){.done = waits_is_done, .with = call};
     tutti_jobs_begin(&call->jobs, call->mine, claimed_first(call), &call->in);
     {
-        __attribute__((cleanup(jobs_end), unused)) struct tutti_jobs *jobs = &call->jobs; /* also after an exception */
+        __attribute__((cleanup(wait_mark_end), unused))
+        const struct wait_mark mark = {&call->jobs, tutti_waits_for_claimed};
+        tutti_waits_for_claimed = claimed_open;
         tutti_progress_wait(&call->in);
     }
-    tutti_waits_for_claimed = before;
     tutti_p2p_land(); /* senders wait for what this call leaves open */
     return call->code;
 }
