@@ -326,6 +326,44 @@ static void blocks_elsewhere(void **state)
     assert_int_equal(atomic_load(&wrong_home), 0);
 }
 
+/* Threads that make some turns and end: the fibers that they began continue on others. */
+static void *turn_and_end(void *of)
+{
+    int drives = 0;
+    if (tutti_fiber_start(in_turns, of) != TUTTI_OK)
+        return of;
+    for (int turn = 0; turn < STEPS / 4; turn++)
+        (void)(turn % 2 ? tutti_fibers_drive(&drives, 0) : tutti_fibers_turn());
+    tutti_fibers_leave(&drives);
+    return NULL;
+}
+
+static void threads_end(void **state)
+{
+    static int numbers_of[TURNED];
+    (void)state;
+    program = pthread_self();
+    for (int round = 0; round < 30; round++) {
+        pthread_t beside[TURNED];
+        usleep(round % 3 == 0 ? 1500 : 0);
+        atomic_store(&left_to_do, TURNED);
+        for (int i = 0; i < TURNED; i++) {
+            numbers_of[i] = i;
+            assert_int_equal(pthread_create(&beside[i], NULL, turn_and_end, &numbers_of[i]), 0);
+        }
+        for (int i = 0; i < TURNED; i++) {
+            void *failed = NULL;
+            assert_int_equal(pthread_join(beside[i], &failed), 0);
+            assert_null(failed);
+        }
+        for (int turn = 0; turn < STEPS && round % 2; turn++)
+            (void)tutti_fibers_turn();
+        await_all();
+        assert_int_equal(atomic_load(&left_to_do), 0);
+    }
+    assert_int_equal(atomic_load(&wrong_here), 0);
+}
+
 /* In a fiber, and within a poll, no turn is made. */
 static int turned_in_fiber;
 
@@ -382,7 +420,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_order),        cmocka_unit_test(locks),           cmocka_unit_test(waits_in_tasks),
         cmocka_unit_test(put_off),          cmocka_unit_test(turns_of_others), cmocka_unit_test(stands_still),
-        cmocka_unit_test(blocks_elsewhere), cmocka_unit_test(no_turn_within),  cmocka_unit_test(after_fork),
+        cmocka_unit_test(blocks_elsewhere), cmocka_unit_test(threads_end),     cmocka_unit_test(no_turn_within),
+        cmocka_unit_test(after_fork),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     tutti_fibers_end();
