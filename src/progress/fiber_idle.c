@@ -40,7 +40,8 @@ int tutti_fiber_idle_spin(struct tutti_fiber_idle *idle)
     const uint64_t now = tutti_now_ns();
     idle->since = idle->since ? idle->since : now;
     idle->still = now - idle->since;
-    const int spins = how == TUTTI_SET_WAIT_SPIN || (how == TUTTI_SET_WAIT_AUTO && idle->still < YIELD_AFTER_NS);
+    const int spins = how == TUTTI_SET_WAIT_SPIN ||
+                      (how == TUTTI_SET_WAIT_AUTO && idle->still < YIELD_AFTER_NS && !tutti_pause_crowded());
     if (spins)
         tutti_pause();
     return spins;

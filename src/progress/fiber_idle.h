@@ -12,7 +12,8 @@ struct tutti_fiber_idle {
     unsigned nap_us; /* the last nap */
     int shared;      /* 1: another thread computes on this core */
 };
-/* A pause between two rounds over all fibers. spin: 0: it is time to give the core away, which rest() does. */
+/* A pause between two rounds over all fibers. spin: 0: it is time to give the core and the turns away: rest() gives the
+ * core. */
 int tutti_fiber_idle_spin(struct tutti_fiber_idle *idle);
 void tutti_fiber_idle_rest(struct tutti_fiber_idle *idle);
 

@@ -31,6 +31,7 @@ void tutti_jobs_begin(struct tutti_jobs *jobs, const struct tutti_call_requests 
     jobs->worked = tutti_jobs_work(jobs, first);
     jobs->until_turn = jobs->worked ? LOOKS_TO_TURN : 1;
     in->spins = !jobs->worked ? 0 : tutti_progress_open_alone() ? LOOKS_ALONE : LOOKS;
+    in->crowded = tutti_fibers_any() && tutti_pause_crowded();
 }
 
 int tutti_jobs_work(const struct tutti_jobs *jobs, const struct tutti_request *first)
@@ -45,7 +46,7 @@ void tutti_jobs_turn(struct tutti_jobs *jobs, const struct tutti_request *first,
         jobs->until_turn = jobs->worked ? LOOKS_BETWEEN : ROUNDS_BETWEEN;
     if (jobs->drives) {
         (void)tutti_fibers_drive(&jobs->drives, jobs->all);
-    } else if ((due || tutti_fibers_unattended()) && tutti_fibers_drive(&jobs->drives, jobs->all)) {
+    } else if ((due || in->crowded || tutti_fibers_unattended()) && tutti_fibers_drive(&jobs->drives, jobs->all)) {
         in->crowded = tutti_pause_crowded();
         in->spins = !jobs->all || in->crowded ? 0 : tutti_progress_open_alone() ? TURNS_ALONE : TURNS;
     } else if (due && first && jobs->all) {
