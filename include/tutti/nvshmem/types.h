@@ -29,6 +29,9 @@ typedef struct CUstream_st *cudaStream_t;
 #elif defined(__cplusplus)
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#ifdef __CUDACC__
+#include <cooperative_groups.h>
+#endif
 #ifndef TUTTI_SHMEM_H
 #ifndef TSHMEM_HALF
 #define TSHMEM_HALF __half
