@@ -24,7 +24,7 @@ int main(void)
     puts("- \"allocations of other ranks\" says how long after the first message from it an allocation was mapped "
          "(\"known\"), and how");
     puts("  many messages the MPI was to carry meanwhile; \"allocations of this rank\" how many a peer was asked to "
-         "map on credit or in advance (docs/messages.md).");
+         "map on credit (docs/messages.md).");
     puts("- \"copies of messages\", \"through pinned memory, as ranks share a GPU without MPS\": kernels would have "
          "waited "
          "for a turn on the GPU. A GPU for each rank, or\n  MPS (`nvidia-cuda-mps-control -d` before the program), "
