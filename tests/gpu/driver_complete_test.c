@@ -244,7 +244,7 @@ static void test_copies_in(void **state)
 {
     (void)state;
     void *memory, *host;
-    char text[100] = "into", back[100] = "";
+    char text[101] = "into", back[101] = ""; /* of whole words: test_copies_marked() */
     int own = 0, seen = 0;
     fake->current(0);
     assert_int_equal(device->memory.alloc(0, sizeof text, &memory), TUTTI_OK);
@@ -274,6 +274,51 @@ static void test_copies_in(void **state)
     }
     assert_in_range(own, 20, 40);
     assert_in_range(seen, 20, 40);
+    assert_int_equal(device->memory.free_pinned(host), TUTTI_OK);
+    assert_int_equal(device->memory.free(memory), TUTTI_OK);
+    fake->current(-1);
+}
+
+/* Copies out of a GPU of up to 16 KiB, in whole words, are complete when all words have arrived, which come late and in
+ * another order. Data that look as if they had not are waited for, and later copies know better. */
+static void test_copies_marked(void **state)
+{
+    (void)state;
+    enum { MOST = 32 << 10, SOON = 4, LATE = 150, ROUNDS = 16 };
+    static const size_t sizes[] = {4, 8, 100, 4096, 16 << 10, 101, (16 << 10) + 4, MOST};
+    static char data[MOST];
+    void *memory, *host;
+    fake->current(0);
+    assert_int_equal(device->memory.alloc(0, MOST, &memory), TUTTI_OK);
+    assert_int_equal(device->memory.alloc_pinned(MOST, &host), TUTTI_OK);
+    for (size_t i = 0; i < ROUNDS * sizeof sizes / sizeof *sizes; i++) {
+        const size_t bytes = sizes[i / ROUNDS], marked = bytes <= 16 << 10 && bytes % 4 == 0;
+        fake->late = i % ROUNDS > 2 ? SOON : i % ROUNDS ? LATE : 0; /* within the patience of the host, and beyond */
+        memset(data, (int)('a' + i), bytes);
+        assert_int_equal(device->memory.copy_ordinary(0, 1, memory, data, bytes), TUTTI_OK);
+        const unsigned long plain = fake->plain_copies, words = fake->words;
+        assert_int_equal(device->memory.copy_pinned(0, 0, host, memory, bytes), TUTTI_OK);
+        assert_memory_equal(host, data, bytes);
+        assert_int_equal(fake->plain_copies - plain + fake->words - words, !marked);
+    }
+    for (size_t at = 0; at < 16; at++) { /* a word of the data would lie in two of the place */
+        const unsigned long plain = fake->plain_copies, words = fake->words;
+        assert_int_equal(device->memory.copy_pinned(0, 0, host, (char *)memory + at, 64), TUTTI_OK);
+        assert_memory_equal(host, data + at, 64);
+        assert_int_equal(fake->plain_copies - plain + fake->words - words, at % 4 != 0);
+    }
+    fake->late = 0;
+    assert_int_equal(device->memory.copy_pinned(0, 0, host, memory, 64), TUTTI_OK);
+    for (int round = 0; round < 3; round++) { /* the data are the mark of the copy before */
+        const unsigned mark = fake->before;
+        memcpy(data + 60, &mark, sizeof mark);
+        assert_int_equal(device->memory.copy_ordinary(0, 1, memory, data, 64), TUTTI_OK);
+        const unsigned long waits = fake->waits;
+        assert_int_equal(device->memory.copy_pinned(0, 0, host, memory, 64), TUTTI_OK);
+        assert_memory_equal(host, data, 64);
+        assert_int_equal(fake->waits - waits, fake->before == mark);
+        assert_true(round == 1 ? fake->before != mark : fake->before == mark);
+    }
     assert_int_equal(device->memory.free_pinned(host), TUTTI_OK);
     assert_int_equal(device->memory.free(memory), TUTTI_OK);
     fake->current(-1);
@@ -324,7 +369,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_complete_later),    cmocka_unit_test(test_contexts_beside),
         cmocka_unit_test(test_contexts_in_turns), cmocka_unit_test(test_copies_under_way),
         cmocka_unit_test(test_copies_in_capture), cmocka_unit_test(test_copy_ordinary),
-        cmocka_unit_test(test_copies_in),         cmocka_unit_test(test_copies_in_turns)};
+        cmocka_unit_test(test_copies_in),         cmocka_unit_test(test_copies_in_turns),
+        cmocka_unit_test(test_copies_marked)};
     if (argc != 2 || !(fake = fake_open(dlopen(argv[1], RTLD_NOW))))
         return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);

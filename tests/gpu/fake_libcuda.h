@@ -40,6 +40,8 @@ struct fake_control {
     int no_mps;                   /* 1: the processes of a GPU take turns there */
     unsigned long row_copies;     /* into the GPU, of two rows that are one run of bytes */
     unsigned long words;          /* that streams have written */
+    unsigned late;                /* us that a copy out of a GPU takes in the legacy stream, after its call */
+    unsigned before;              /* word in the place of the last such copy, before it */
     unsigned long completed;      /* allocations whose synchronous copies were made complete */
     unsigned long busy;           /* so many queries of events of the legacy stream find it busy */
 

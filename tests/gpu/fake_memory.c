@@ -227,7 +227,9 @@ EXPORT CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CU
     STREAM(stream);
     if (fake_used(stream) != CUDA_SUCCESS)
         return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-    memmove((void *)to, (void *)from, bytes);
+    const struct memory *const pinned = fake_is_legacy(stream) ? fake_find(to) : NULL;
+    if (!pinned || pinned->kind != FAKE_PINNED || !fake_late_copy((void *)to, (void *)from, bytes))
+        memmove((void *)to, (void *)from, bytes);
     return CUDA_SUCCESS;
 }
 EXPORT CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *copy, CUstream stream)

@@ -50,6 +50,9 @@ extern unsigned long long fake_ids;
 extern int fake_initialised, fake_objects;
 extern struct fake_control fake_state;
 
+/* fake_late.c. 1: the copy arrives later; 0: the caller makes it. */
+int fake_late_copy(void *to, const void *from, size_t bytes);
+void fake_late_end(void);
 /* Counts the call; not zero: it fails with this. */
 int fake_call(const char *name);
 /* The memory that holds the pointer. */

@@ -52,6 +52,8 @@ EXPORT CUresult cuStreamSynchronize(CUstream stream)
 {
     STREAM(stream);
     fake_state.waits++;
+    if (fake_is_legacy(stream))
+        fake_late_end();
     UNSAFE();
     return stream && fake_state.capturing == stream ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : fake_used(stream);
 }
@@ -71,6 +73,8 @@ EXPORT CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr at, cuuint3
     const struct memory *memory = fake_find(at);
     if (!memory || memory->kind != FAKE_PINNED || flags != CU_STREAM_WRITE_VALUE_DEFAULT)
         return CUDA_ERROR_INVALID_VALUE;
+    if (fake_is_legacy(stream))
+        fake_late_end();
     fake_state.words++;
     *(cuuint32_t *)at = value;
     return CUDA_SUCCESS;

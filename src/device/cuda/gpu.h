@@ -156,6 +156,10 @@ int tutti_cuda_make_beside(struct tutti_cuda_context *context);
 int tutti_cuda_has_words(struct tutti_cuda_context *context);
 /* Waits for the work of a stream of such a context. Returns the driver's result. */
 CUresult tutti_cuda_await_stream(struct tutti_cuda_context *context, CUstream stream);
+/* marked.c. 1 if the end of a copy of so many bytes of a GPU into this pinned memory can be seen by the data. */
+int tutti_cuda_can_mark(const void *to, CUdeviceptr from, size_t bytes);
+/* Copies memory of the context, which is entered, into pinned memory, in the legacy stream; done on return. */
+CUresult tutti_cuda_copy_marked(void *to, CUdeviceptr from, size_t bytes);
 int tutti_cuda_copy_now(void *to, const void *from, size_t bytes);
 int tutti_cuda_turns(int gpu);
 int tutti_cuda_copy_pinned(int gpu, int in, void *to, const void *from, size_t bytes);

@@ -18,6 +18,7 @@ enum { SEEN_IN_LEAST = 1 << 10, SEEN_MOST = 1 << 20 };
 enum awaiting {
     AWAIT_NOTHING,
     AWAIT_WORD,        /* complete when the driver returns, and its end may be seen by a word */
+    AWAIT_DATA,        /* the same, out of the GPU: its end may be seen by the data too */
     AWAIT_UNLESS_SEEN, /* the memory was classified: not where the driver completes copies of such memory */
     AWAIT_UNLESS_ALL   /* not where it completes all */
 };
@@ -31,11 +32,14 @@ static int has_to_wait(const struct tutti_cuda_context *context, enum awaiting a
 
 /* In the default stream of the context, as the program's own copies are. Copies into device memory may return before
  * the last byte is there, but those from pinned memory, and kernels of other streams would not wait for it. */
-static CUresult in_default(struct tutti_cuda_context *context, CUdeviceptr to, CUdeviceptr from, size_t bytes, int wait,
-                           int word)
+static CUresult in_default(struct tutti_cuda_context *context, CUdeviceptr to, CUdeviceptr from, size_t bytes,
+                           enum awaiting awaiting)
 {
     CUstreamCaptureStatus unused;
+    const int wait = has_to_wait(context, awaiting), word = awaiting == AWAIT_WORD || awaiting == AWAIT_DATA;
     CUresult result = tutti_cuda.StreamIsCapturing(CU_STREAM_LEGACY, &unused);
+    if (result == CUDA_SUCCESS && awaiting == AWAIT_DATA && tutti_cuda_can_mark((void *)(uintptr_t)to, from, bytes))
+        return tutti_cuda_copy_marked((void *)(uintptr_t)to, from, bytes);
     if (result == CUDA_SUCCESS && word && bytes <= SEEN_MOST && tutti_cuda_has_words(context)) {
         result = tutti_cuda.MemcpyAsync(to, from, bytes, CU_STREAM_LEGACY);
         return result == CUDA_SUCCESS ? tutti_cuda_await_stream(context, CU_STREAM_LEGACY) : result;
@@ -114,8 +118,7 @@ static int copy_and_leave(struct tutti_cuda_scope *scope, int in, void *to, cons
     CUstreamCaptureMode mode = tutti_cuda_relax();
     CUresult result = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     if (!in || !has_own(scope->context, in == IN_ROWS ? 0 : SOME))
-        result = in_default(scope->context, (CUdeviceptr)to, (CUdeviceptr)from, bytes,
-                            has_to_wait(scope->context, awaiting), awaiting == AWAIT_WORD);
+        result = in_default(scope->context, (CUdeviceptr)to, (CUdeviceptr)from, bytes, awaiting);
     const int own = result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (own && (status = own_needed(scope, &mode)) != TUTTI_OK)
         return status;
@@ -142,7 +145,7 @@ int tutti_cuda_copy_pinned(int gpu, int in, void *to, const void *from, size_t b
 {
     if (in && tutti_gpu_is_shared(gpu) && tutti_cuda_goes_in_rows(bytes) && tutti_cuda_turns(gpu))
         in = IN_ROWS;
-    return copy_found(gpu, in, to, from, bytes, AWAIT_WORD);
+    return copy_found(gpu, in, to, from, bytes, in ? AWAIT_WORD : AWAIT_DATA);
 }
 
 /* In the default stream, as a plain copy. */
