@@ -78,10 +78,13 @@ function(fatbin_add name what source)
 endfunction()
 
 set(fatbins)
-foreach(image 0 1 2 3 5 4) # of images.inc, the longest compilations first
-  fatbin_add(kernels_${image} "kernels, image ${image}" ${kernel_room}/kernels.cu DEPENDS ${kernel_sources}
-             FLAGS -DTUTTI_IMAGE=${image})
-  list(APPEND fatbins ${fatbin_room}/kernels_${image}.fatbin)
+foreach(part LARGE LEAD PACKETS PLAIN) # of kernels.def, the longest compilations first
+  string(TOLOWER ${part} name)
+  foreach(group 0 1 2 3 5 4) # of images.inc
+    fatbin_add(${name}_${group} "kernels of types ${group}, ${name}" ${kernel_room}/kernels.cu DEPENDS ${kernel_sources}
+               FLAGS -DTUTTI_PART=${part} -DTUTTI_IMAGE=${group})
+    list(APPEND fatbins ${fatbin_room}/${name}_${group}.fatbin)
+  endforeach()
 endforeach()
 # The kernels that move data: by themselves, since they know no types.
 fatbin_add(moves "kernels that move data" ${kernel_room}/moves.cu DEPENDS ${kernel_sources} ${kernel_room}/moves.cu)

@@ -67,7 +67,7 @@ struct tutti_prepared; /* a launch that is kept ready */
 
 /* Kernels, see src/kernels/args.h. */
 enum tutti_kernel {
-#define TUTTI_KERNEL(id, name, args) TUTTI_KERNEL_##id,
+#define TUTTI_KERNEL(id, name, args, part) TUTTI_KERNEL_##id,
 #include "kernels/kernels.def"
 #undef TUTTI_KERNEL
     TUTTI_KERNELS

@@ -216,7 +216,7 @@ struct tutti_flow_args {
 
 /* 1 if the kernel of this position in kernels.def moves data. */
 enum tutti_kernel_position {
-#define TUTTI_KERNEL(id, name, args) TUTTI_KERNEL_AT_##id,
+#define TUTTI_KERNEL(id, name, args, part) TUTTI_KERNEL_AT_##id,
 #include "kernels/kernels.def"
 #undef TUTTI_KERNEL
     TUTTI_KERNELS_AT_ALL

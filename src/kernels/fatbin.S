@@ -1,24 +1,27 @@
-/* The compiled kernels for CUDA as read-only data, by the images of images.inc, and that of the kernels that move data
- * (see fatbin.h). */
-        .macro  image number, file
+/* The compiled kernels for CUDA as read-only data, by the images of fatbin.h. */
+        .macro  image name
         .balign 64
-        .globl  tutti_fatbin_begin_\number
-        .globl  tutti_fatbin_end_\number
-        .hidden tutti_fatbin_begin_\number
-        .hidden tutti_fatbin_end_\number
-tutti_fatbin_begin_\number:
-        .incbin "\file"
-tutti_fatbin_end_\number:
+        .globl  tutti_fatbin_begin_\name
+        .globl  tutti_fatbin_end_\name
+        .hidden tutti_fatbin_begin_\name
+        .hidden tutti_fatbin_end_\name
+tutti_fatbin_begin_\name:
+        .incbin "\name\().fatbin"
+tutti_fatbin_end_\name:
         .byte   0
         .endm
 
+        .macro  groups part
+        .irp    group, 0, 1, 2, 3, 4, 5
+        image   \part\()_\group
+        .endr
+        .endm
+
         .section .rodata
-        image   0, kernels_0.fatbin
-        image   1, kernels_1.fatbin
-        image   2, kernels_2.fatbin
-        image   3, kernels_3.fatbin
-        image   4, kernels_4.fatbin
-        image   5, kernels_5.fatbin
-        image   6, moves.fatbin
+        groups  packets
+        groups  plain
+        groups  large
+        groups  lead
+        image   moves
 
         .section .note.GNU-stack, "", %progbits

@@ -5,33 +5,34 @@
 #include "core/types.h"
 #include "kernels/args.h"
 
-#define DECLARE(number) extern const unsigned char tutti_fatbin_begin_##number[], tutti_fatbin_end_##number[];
-DECLARE(0)
-DECLARE(1)
-DECLARE(2)
-DECLARE(3)
-DECLARE(4)
-DECLARE(5)
-DECLARE(6)
-#define IMAGE(number)                                                                                                  \
-    {                                                                                                                  \
-        tutti_fatbin_begin_##number, tutti_fatbin_end_##number                                                         \
-    }
+/* Images in the order of their numbers: by the parts of kernels.def, and in each by the groups of images.inc. */
+#define GROUPS(X, part) X(part##_0) X(part##_1) X(part##_2) X(part##_3) X(part##_4) X(part##_5)
+#define IMAGES(X)       GROUPS(X, packets) GROUPS(X, plain) GROUPS(X, large) GROUPS(X, lead) X(moves)
+enum part { PACKETS, PLAIN, LARGE, LEAD, MOVES };
+enum { GROUPS_OF_PART = (TUTTI_FATBINS - 1) / MOVES };
+
+#define DECLARE(name) extern const unsigned char tutti_fatbin_begin_##name[], tutti_fatbin_end_##name[];
+IMAGES(DECLARE)
+#define IMAGE(name) {tutti_fatbin_begin_##name, tutti_fatbin_end_##name},
 static const struct {
     const unsigned char *begin, *end;
-} images[TUTTI_FATBINS] = {IMAGE(0), IMAGE(1), IMAGE(2), IMAGE(3), IMAGE(4), IMAGE(5), IMAGE(6)};
+} images[] = {IMAGES(IMAGE)};
+_Static_assert(sizeof images / sizeof *images == TUTTI_FATBINS, "all images have a number");
 
 /* Signed integers have no family: the unsigned ones serve them. */
 static const struct {
     const char *id;
-    int image;
+    int group;
 } types[TUTTI_TYPES] = {
-#define TUTTI_IMAGED(image, TYPE, CLASS) [TUTTI_TYPE_##TYPE] = {#TYPE, image},
+#define TUTTI_IMAGED(group, TYPE, CLASS) [TUTTI_TYPE_##TYPE] = {#TYPE, group},
 #include "kernels/images.inc"
 };
 
-static const char *const kernels[] = {
-#define TUTTI_KERNEL(id, name, args) #name,
+static const struct {
+    const char *name;
+    enum part part;
+} kernels[] = {
+#define TUTTI_KERNEL(id, name, args, part) {#name, part},
 #include "kernels/kernels.def"
 #undef TUTTI_KERNEL
 };
@@ -55,11 +56,11 @@ int tutti_fatbin_kernel(int kernel, int type, int op, char name[TUTTI_FATBIN_NAM
 {
     const struct tutti_served served = tutti_kernel_served(type, op);
     if (tutti_kernel_moves(kernel)) {
-        snprintf(name, TUTTI_FATBIN_NAME, "tutti_%s", kernels[kernel]);
+        snprintf(name, TUTTI_FATBIN_NAME, "tutti_%s", kernels[kernel].name);
         return TUTTI_FATBINS - 1;
     }
     if (kernel < 0 || kernel >= (int)(sizeof kernels / sizeof *kernels) || served.type == TUTTI_TYPE_NONE)
         return -1;
-    snprintf(name, TUTTI_FATBIN_NAME, "tutti_%s_%s_%s", kernels[kernel], types[served.type].id, served.family);
-    return types[served.type].image;
+    snprintf(name, TUTTI_FATBIN_NAME, "tutti_%s_%s_%s", kernels[kernel].name, types[served.type].id, served.family);
+    return (int)kernels[kernel].part * GROUPS_OF_PART + types[served.type].group;
 }

@@ -1,10 +1,14 @@
-/* The kernels for CUDA, as compressed fat binaries inside the library: machine code for sm_80 and sm_90 and PTX for
- * later GPUs. One image for some types (images.inc), so that a program loads what it uses.
+/* The kernels for CUDA, as fat binaries inside the library: machine code for some GPUs and PTX for later ones. A
+ * program loads what it uses: one image for the kernels of a part (kernels.def) and a group of types (images.inc).
+ * Loading takes as long as the image is, unpacked, so kernels that first calls need are not in one image with large or
+ * rare ones: PACKETS  of short reductions PLAIN    that combine what lies in the GPU's own memory or in windows, and
+ * atomics LARGE    of large reductions LEAD     of short reductions whose ranks share GPUs MOVES    that move data, of
+ * no type
  *
  * The kernel of a type is named tutti_KERNEL_TYPE_FAMILY with the names of kernels.def, the IDs of
  * types.def and the families of families.def: tutti_oneshot_F32_SUM, tutti_direct_U64_ORDER. tutti_fatbin_kernel()
- * writes the name. Those that move data are an image by themselves, the last, and named tutti_KERNEL; they have no
- * second parameter either.
+ * writes the name. Those that move data are the last image, and named tutti_KERNEL; they have no second
+ * parameter either.
  *
  * Launch: TUTTI_FATBIN_THREADS threads a block (flow kernels of packets also fewer, whole warps), args.blocks blocks,
  * no dynamic shared memory. Parameters: struct tutti_kernel_args or tutti_flow_args by value, then struct tutti_sense
@@ -18,7 +22,7 @@
 #include "kernels/families.h"
 #include "kernels/grains.h"
 
-enum { TUTTI_FATBIN_THREADS = TUTTI_FLOW_THREADS, TUTTI_FATBIN_ROWS = 2, TUTTI_FATBIN_NAME = 64, TUTTI_FATBINS = 7 };
+enum { TUTTI_FATBIN_THREADS = TUTTI_FLOW_THREADS, TUTTI_FATBIN_ROWS = 2, TUTTI_FATBIN_NAME = 64, TUTTI_FATBINS = 25 };
 
 struct tutti_fatbin {
     const void *data; /* for cuModuleLoadData() */

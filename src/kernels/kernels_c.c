@@ -116,7 +116,7 @@ static void reduce_two(const struct tutti_c_pair *pair, const unsigned char *nea
     reduce_shared(pair, &ends, 2, other ? 2 : 1, n, block, blocks);
 }
 
-#define TUTTI_KERNEL(id, name, args_)                                                                                  \
+#define TUTTI_KERNEL(id, name, args_, part)                                                                            \
     static void body_##name(const struct tutti_##args_##_args *args, unsigned block, const struct tutti_c_pair *pair);
 #include "kernels/kernels.def"
 #undef TUTTI_KERNEL
@@ -138,7 +138,7 @@ static void reduce_two(const struct tutti_c_pair *pair, const unsigned char *nea
 
 #include "kernels/mapped.inc"
 
-#define TUTTI_KERNEL(id, name, args_)                                                                                  \
+#define TUTTI_KERNEL(id, name, args_, part)                                                                            \
     static void enter_##name(const void *args, unsigned block, const struct tutti_c_pair *pair)                        \
     {                                                                                                                  \
         body_##name(args, block, pair);                                                                                \
@@ -147,7 +147,7 @@ static void reduce_two(const struct tutti_c_pair *pair, const unsigned char *nea
 #undef TUTTI_KERNEL
 
 static void (*const bodies[])(const void *, unsigned, const struct tutti_c_pair *) = {
-#define TUTTI_KERNEL(id, name, args) enter_##name,
+#define TUTTI_KERNEL(id, name, args, part) enter_##name,
 #include "kernels/kernels.def"
 #undef TUTTI_KERNEL
 };

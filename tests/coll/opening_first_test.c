@@ -32,7 +32,7 @@ static int fake_prepare(int gpu, uint32_t kernels, int type, int op)
     return TUTTI_OK;
 }
 
-enum { BEGIN = TUTTI_OPENING_ADVANCE_NS / 4, PRICE = TUTTI_OPENING_ADVANCE_NS, REDUCTIONS = 10000000 };
+enum { BEGIN = TUTTI_OPENING_ADVANCE_NS / 4, PRICE = TUTTI_OPENING_ADVANCE_NS, REDUCTIONS = 5000000 };
 
 static const struct tutti_device quick = {.name = "quick"},
                                  fake = {.name = "fake", .launch = {.prepare = fake_prepare}};

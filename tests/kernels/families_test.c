@@ -247,23 +247,25 @@ static void words_of_small_integers(void **state)
     assert_int_equal(pairs, 2 * 4 * 7); /* 4 types, of which each has all operators but the bitwise ones */
 }
 
-/* Every type of a family goes into one image, the images follow each other from 0 on. */
+/* Every type of a family is in one group, the groups follow each other from 0 on, and each part has an image for each.
+ */
 static void images(void **state)
 {
     (void)state;
     int in[TUTTI_TYPES] = {0}, last = 0;
+    enum { PARTS = 4 };
     static const struct {
-        int image, type;
+        int group, type;
     } rows[] = {
-#define TUTTI_IMAGED(image, TYPE, CLASS) {image, TUTTI_TYPE_##TYPE},
+#define TUTTI_IMAGED(group, TYPE, CLASS) {group, TUTTI_TYPE_##TYPE},
 #include "kernels/images.inc"
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         in[rows[i].type]++;
-        assert_true(rows[i].image == last || rows[i].image == last + 1);
-        last = rows[i].image;
+        assert_true(rows[i].group == last || rows[i].group == last + 1);
+        last = rows[i].group;
     }
-    assert_int_equal(last + 2, TUTTI_FATBINS); /* the last one holds the kernels that move data */
+    assert_int_equal(PARTS * (last + 1) + 1, TUTTI_FATBINS); /* the last one holds the kernels that move data */
     for (int f = 0; f < FAMILIES; f++)
         assert_int_equal(in[families[f].type], 1);
 }

@@ -38,7 +38,7 @@ struct job {
 #define TAKES_amo(id)
 #define TAKES_update(id)
 static const enum tutti_kernel kernels[] = {
-#define TUTTI_KERNEL(id, name, args) TAKES_##args(id)
+#define TUTTI_KERNEL(id, name, args, part) TAKES_##args(id)
 #include "kernels/kernels.def"
 #undef TUTTI_KERNEL
 };

@@ -10,7 +10,7 @@
 /* What a staged call loses: two copies and the waits for them, and the bytes. What opening a team takes, one that gets
  * the channel of an earlier team of all its ranks, and an image of kernels. What the first team of a process takes:
  * opening_first.c. */
-enum { LOST_NS = 25000, LOST_BYTES = 2, TEAM_NS = 1500000, AGAIN_NS = 500000, KERNELS_NS = 8000000 };
+enum { LOST_NS = 25000, LOST_BYTES = 2, TEAM_NS = 1500000, AGAIN_NS = 500000, KERNELS_NS = 2000000 };
 enum { FETCHED_BYTES = 256 << 10 }; /* longer blocks are fetched, by default */
 static atomic_int opened;           /* 1: a team of the process has been opened on a GPU */
 static _Atomic uint64_t lost_all;   /* ns that calls of all communicators have lost before */

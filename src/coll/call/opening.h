@@ -17,7 +17,8 @@ int tutti_opening_keeps_order(const struct tutti_team *team, const struct tutti_
 /* Local, before the arrival at a call of `bytes` bytes of device memory, whose kernels are those of the pair. 1: this
  * rank leaves the call to the MPI, and the reason is set. */
 int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, int type, int op, uint64_t bytes);
-/* Local. A kernel of the image that calls of the pair need: one image has all that move data. */
+/* Local. A kernel of the image that the first calls of the pair need: one image has all that move data, another one
+ * those of short reductions. */
 int tutti_opening_kernel(int type, int op);
 /* Local, any thread: the state of the image of the pair's kernels on `gpu` (-1: not known). The first call of the
  * process for which the device loads images begins to load it on a thread beside, once; NONE for other images. */

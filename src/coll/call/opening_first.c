@@ -20,7 +20,7 @@
 struct first_price {
     uint64_t begins, opens, kernels;
 };
-static const struct first_price of_reductions = {2500000, 3000000, 7000000};
+static const struct first_price of_reductions = {1250000, 3000000, 2000000};
 static const struct first_price of_moves = {TUTTI_OPENING_ADVANCE_NS / 4, TUTTI_OPENING_ADVANCE_NS, 0};
 
 /* The image of the first call, and what loads it: calls of the same image alone store here. */
@@ -43,10 +43,7 @@ static int load_is_of_moves(int type, int op)
 
 int tutti_opening_kernel(int type, int op)
 {
-    int kernel = 0;
-    while (kernel < TUTTI_KERNELS - 1 && tutti_kernel_moves(kernel) != load_is_of_moves(type, op))
-        kernel++;
-    return kernel;
+    return load_is_of_moves(type, op) ? TUTTI_KERNEL_MOVE_LL : TUTTI_KERNEL_LL;
 }
 
 /* All kernels that move data, or one of the image, which is most of the time: the rules decide on the others. */
