@@ -85,11 +85,8 @@ void tutti_endpoint_connected(struct tutti_endpoint *endpoint);
 /* 1 if kernels in stream order may be waiting for this process: no launch is made ready, no host memory registered. */
 int tutti_endpoint_is_streamed(const struct tutti_endpoint *endpoint);
 /* 1 if the packing kernels of the GPU are not loaded and that takes longer than a message: copy engines make the copies
- * of this rank's messages to itself. copy_pays: ns for tutti_pack_lost() of an engine's copy of a message from another
- * rank: by so much it is ahead of the MPI's way, so the loading makes no program slower than that way. Neither takes a
- * lock. */
+ * of this rank's messages to itself. Takes no lock. */
 int tutti_endpoint_lacks_kernels(const struct tutti_endpoint *endpoint, int gpu);
-uint64_t tutti_endpoint_copy_pays(uint64_t bytes);
 /* ns for tutti_pack_lost(), that an engine takes longer than a kernel: to fetch each message of a launch, to pack the
  * first one. */
 enum { TUTTI_ENDPOINT_FETCH_LOSES = 3000, TUTTI_ENDPOINT_PACK_LOSES = 6000 };

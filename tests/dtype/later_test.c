@@ -1,5 +1,5 @@
 /* Packing kernels that take long to load, on a host device that maps memory slowly. Copies of runs go by copy engines
- * until they have lost what loading takes: then the kernels are loaded beside. Elements with gaps, and a set price,
+ * until they have gained what loading takes: then the kernels are loaded beside. Elements with gaps, and a set price,
  * load them at once. later_test [gaps | price] */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "dtype/pack.h"
 #include "support/check.h"
 
-enum { BYTES = 64 << 10, LOST_CALL = 8000, LOADING = 3000000 };
+enum { BYTES = 64 << 10 };
 
 static unsigned char *memory[2], want[BYTES], packed[BYTES], seen[BYTES];
 
@@ -39,6 +39,7 @@ int main(int argc, char **argv)
         .form = TUTTI_FORM_VECTOR, .children = 1, .child = &child, .count = 2, .length = 1, .stride = 8};
     const struct tutti_plan *vector = NULL;
     const int at_once = argc > 1;
+    const uint64_t gains = tutti_pack_gains(BYTES), calls = (TUTTI_PACK_LOADING_NS + gains - 1) / gains;
     for (int i = 0; i < 2; i++)
         CHECK(tutti_device()->memory.alloc(0, BYTES, (void **)&memory[i]) == TUTTI_OK, "no memory");
     CHECK(tutti_pack_state(0) == TUTTI_PACK_UNLOADED, "they are loaded before a call needs them");
@@ -47,7 +48,7 @@ int main(int argc, char **argv)
         one(vector, BYTES / 4, 0);
         tutti_plan_drop(vector);
     } else {
-        for (int call = 1; call < (at_once ? 2 : LOADING / LOST_CALL); call++) {
+        for (int call = 1; call < (at_once ? 2 : (int)calls); call++) {
             CHECK(at_once || tutti_pack_state(0) == TUTTI_PACK_UNLOADED, "they are loaded before call %d", call);
             one(tutti_plan_of_byte(), BYTES, call);
         }

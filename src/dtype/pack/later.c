@@ -1,6 +1,6 @@
 /* Packing kernels that are not loaded. Loading them takes as long as some hundred copies. So a call that copies runs of
- * bytes leaves them to copy engines, and a thread loads the kernels once such calls have lost as much (the rule of ski
- * rental). Messages and collectives have one account of a GPU. Elements with gaps need the kernels at once. */
+ * bytes leaves them to copy engines, and a thread loads the kernels once the copies have gained as much beside the
+ * MPI's way. Messages and collectives have one account of a GPU. Elements with gaps need the kernels at once. */
 #include <stdatomic.h>
 
 #include "core/settings.h"
@@ -11,11 +11,7 @@
 #include "dtype/pack/load.h"
 #include "progress/beside.h"
 
-enum {
-    GPUS = 64,
-    CALL_NS = 6000, /* that a call by engines takes longer */
-    COPY_NS = 2000  /* each copy of it besides */
-};
+enum { GPUS = 64, WINDOW = 16 };
 
 static _Atomic uint64_t lost[GPUS]; /* ns of calls, until the kernels are loaded */
 static struct tutti_beside_once loading[GPUS];
@@ -37,6 +33,14 @@ void tutti_pack_lost(int gpu, uint64_t ns)
         atomic_store(&lost[gpu], 0);
 }
 
+void tutti_pack_gained(int gpu, const struct tutti_pack_job *jobs, unsigned n)
+{
+    uint64_t ns = n >= WINDOW ? TUTTI_PACK_LOADING_NS : 0;
+    for (unsigned i = 0; i < n; i++)
+        ns += tutti_pack_gains(jobs[i].bytes);
+    tutti_pack_lost(gpu, ns);
+}
+
 int tutti_pack_unloaded(const struct tutti_device *device, int gpu, const struct tutti_pack_job *jobs, unsigned n)
 {
     if (__builtin_expect(tutti_pack_state(gpu) != TUTTI_PACK_UNLOADED, 1) || !device->share.usual_ns ||
@@ -44,7 +48,7 @@ int tutti_pack_unloaded(const struct tutti_device *device, int gpu, const struct
         return TUTTI_ERR_UNAVAILABLE;
     const int status = tutti_pack_copies(gpu, jobs, n, 1);
     if (status != TUTTI_ERR_UNAVAILABLE)
-        tutti_pack_lost(gpu, CALL_NS + (uint64_t)n * COPY_NS);
+        tutti_pack_gained(gpu, jobs, n);
     return status;
 }
 

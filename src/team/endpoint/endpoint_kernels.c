@@ -1,7 +1,6 @@
 /* Messages before the packing kernels are loaded, on devices where that takes long: a copy engine moves a run of bytes
  * without them, a few us later than a kernel does. So engines make these copies until all calls have lost as much as
- * loading takes (tutti_pack_lost()), or have gained as much beside the MPI's way. Messages with gaps need the kernels
- * at once. */
+ * loading takes (tutti_pack_lost()). Messages with gaps need the kernels at once. */
 #include "team/endpoint/endpoint_own.h"
 
 #include "core/settings.h"
@@ -15,9 +14,4 @@ int tutti_endpoint_copies_first(const struct tutti_endpoint *endpoint)
 int tutti_endpoint_lacks_kernels(const struct tutti_endpoint *endpoint, int gpu)
 {
     return __builtin_expect(tutti_pack_state(gpu) == TUTTI_PACK_UNLOADED, 0) && tutti_endpoint_copies_first(endpoint);
-}
-
-uint64_t tutti_endpoint_copy_pays(uint64_t bytes)
-{
-    return tutti_endpoint_loses(bytes);
 }

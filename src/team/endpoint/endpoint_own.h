@@ -205,11 +205,10 @@ static inline uint64_t tutti_endpoint_carrying(uint64_t bytes)
     return 30000 + bytes / 4;
 }
 
-/* ns that a message loses that the MPI carries, beside one from a mapped allocation: on two H200 3 to 7 us at 8
- * bytes, 8 to 11 at 4 KiB, 15 to 18 at 64 KiB, 200 at 1 MiB. */
+/* ns that a message loses that the MPI carries, beside one from a mapped allocation. */
 static inline uint64_t tutti_endpoint_loses(uint64_t bytes)
 {
-    return 5500 + (bytes < 4096 ? bytes : 4096) * 3 / 4 + bytes / 5;
+    return tutti_pack_gains(bytes);
 }
 
 /* ns that a rank takes to map memory of a peer, by its last mapping of such a size. More than 20 ms was the machine. */

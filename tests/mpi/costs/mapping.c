@@ -43,7 +43,7 @@ enum {
     CREDIT_MAPPINGS = 4,
     PAY_SCRATCH = 497,
     TRIES = 10,
-    EARN = 700,       /* messages of a mapped allocation that save the whole credit, 8 ms */
+    EARN = 1800,      /* messages of a mapped allocation that save the whole credit, 20 ms */
     SHORT_LIVED = 12, /* with all their messages less than scratch costs */
     MOST = 5000
 };
@@ -136,7 +136,7 @@ static void before_it_is_mapped(void)
     kit_close(&buffer);
 }
 
-/* Each allocation sends as many messages as bring it a mapping on credit, and one more, and is freed. A mapping takes 2
+/* Each allocation sends as many messages as bring it a mapping on credit, and one more, and is freed. A mapping takes 5
  * ms at least. */
 static void short_lived(int messages)
 {
