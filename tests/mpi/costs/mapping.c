@@ -40,10 +40,11 @@ enum {
      * beside packed ones as scratch costs (8.1 us, 4 ms). */
     PAY_CREDIT = 4,
     PAY_CREDIT_BY_ENGINE = 6, /* the same while the kernels are not loaded, 9.6 us each */
+    PAY_CREDIT_PACKED = 10,   /* the same of packed ones, 5 us each */
     CREDIT_MAPPINGS = 4,
     PAY_SCRATCH = 497,
     TRIES = 10,
-    EARN = 1800,      /* messages of a mapped allocation that save the whole credit, 20 ms */
+    EARN = 700,       /* messages of a mapped allocation that save the whole credit, 8 ms */
     SHORT_LIVED = 12, /* with all their messages less than scratch costs */
     MOST = 5000
 };
@@ -136,7 +137,7 @@ static void before_it_is_mapped(void)
     kit_close(&buffer);
 }
 
-/* Each allocation sends as many messages as bring it a mapping on credit, and one more, and is freed. A mapping takes 5
+/* Each allocation sends as many messages as bring it a mapping on credit, and one more, and is freed. A mapping takes 2
  * ms at least. */
 static void short_lived(int messages)
 {
@@ -158,13 +159,13 @@ static uint64_t on_credit(void)
 
 /* The credit has room for so many mappings, or for fewer where some take longer than usual. Ends when no more are made
  * on credit; returns how many were. */
-static uint64_t spend_credit(void)
+static uint64_t spend_credit(int messages)
 {
     const uint64_t first = on_credit();
     uint64_t spent = 0, before;
     do {
         before = spent;
-        short_lived(PAY_CREDIT_BY_ENGINE);
+        short_lived(messages);
         spent = on_credit() - first;
     } while (spent > before && spent <= CREDIT_MAPPINGS);
     CHECK(spent <= CREDIT_MAPPINGS, "%llu allocations are mapped on credit, which has no end",
@@ -192,7 +193,7 @@ static void when_it_pays(int pay)
     uint64_t longest = 0;
     int number = 0;
     const int set = getenv("TUTTI_MAPPING_PRICE_US") != NULL; /* there is no credit */
-    CHECK(!set == (spend_credit() > 0), "the credit of a process, with a set price: %d", set);
+    CHECK(!set == (spend_credit(PAY_CREDIT_BY_ENGINE) > 0), "the credit of a process, with a set price: %d", set);
     kit_open(&buffer, KIT_DEVICE, BYTES);
     for (; number < pay - 1; number++) {
         const uint64_t us = message(&buffer, BYTES, number);
@@ -227,16 +228,16 @@ static void map_and_earn(struct kit_buffer *buffer)
 }
 
 /* Messages of a mapped allocation save the credit again. A mapping that took longer than the credit is followed by none
- * on credit: another one is made. */
+ * on credit: another one is made. If the receiver has mapped the scratch, messages are packed. */
 static void when_credit_ends(void)
 {
     uint64_t spent = 0;
-    CHECK(spend_credit() > 0, "a process begins without credit");
+    CHECK(spend_credit(PAY_CREDIT_BY_ENGINE) > 0, "a process begins without credit");
     for (int tries = 0; spent == 0 && tries < TRIES; tries++) {
         struct kit_buffer buffer;
         kit_open(&buffer, KIT_DEVICE, BYTES);
         map_and_earn(&buffer);
-        spent = spend_credit();
+        spent = spend_credit(PAY_CREDIT_PACKED);
         kit_close(&buffer);
     }
     CHECK(spent > 0, "no allocation is mapped on credit again");
