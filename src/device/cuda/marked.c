@@ -4,8 +4,8 @@
  *
  * A GPU writes host memory in aligned units of at least four bytes (PCI Express), in any order, so each such word is
  * looked at. The source lies in words too: an engine that shifts bytes might write a word in two parts, and half of one
- * passes for a word that has come. Data that have the mark in them look as if they were missing: then the driver waits,
- * and later copies have another mark. */
+ * passes for a word that has arrived. Data that have the mark in them look as if they were missing: then the driver
+ * waits, and later copies have another mark. */
 #include <stdint.h>
 #include <wchar.h>
 
