@@ -14,7 +14,7 @@ int tutti_declined_is_next(const struct tutti_team *team, enum tutti_collective 
 /* Local, once for each call: the same, of the call that now begins. */
 int tutti_declined_begins(struct tutti_team *team, enum tutti_collective collective, size_t bytes);
 /* Local, when all ranks have arrived at a call in which this rank has asked. left: ranks that left it to the MPI; host:
- * of these, for their memory of the host; before: after earlier calls alone. */
+ * ranks for whose memory of the host the MPI makes it; before: ranks that left it after earlier calls alone. */
 void tutti_declined_note(struct tutti_team *team, enum tutti_collective collective, int left, int host, int before);
 
 #endif

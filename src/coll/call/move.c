@@ -117,6 +117,19 @@ static uint32_t move_permitted(struct tutti_team *team, const struct tutti_call 
     return fit ? TUTTI_MOVE_ROWS(0, fit) : (uint32_t)TUTTI_NO(HOST_SOME);
 }
 
+/* 1 if peers are expected to leave the call to the MPI, and no rule takes calls of this length with host memory. */
+static int move_is_declined(struct tutti_team *team, const struct tutti_call *call)
+{
+    const struct tutti_move *move = call->move;
+    const size_t largest = tutti_move_largest(move);
+    if (!tutti_declined_begins(team, call->collective, largest))
+        return 0;
+    const uint32_t usual =
+        tutti_moves_permitted(call->collective, largest, team->size, team->is_nonblocking, move->spare, move->aside);
+    return !tutti_moves_mixed(usual, tutti_lead_is(team, call) ? TUTTI_MIXED_LEADERS : TUTTI_MIXED_PINNED, largest,
+                              team->size);
+}
+
 /* Prepares their kernels, before peers wait for this rank. Those of calls with blocks in memory of the host only if
  * this rank has such blocks: others prepare them in the call. */
 uint32_t tutti_move_able(struct tutti_team *team, const struct tutti_call *call)
@@ -124,8 +137,9 @@ uint32_t tutti_move_able(struct tutti_team *team, const struct tutti_call *call)
     const uint32_t of_teams = tutti_move_rows_of_teams();
     if (!call->move)
         return 0;
+    const int agreed = call->move->joins;
     call->move->joins |= tutti_move_is_asked(team, call->collective);
-    if (!call->move->joins && tutti_declined_begins(team, call->collective, tutti_move_largest(call->move)))
+    if (!agreed && move_is_declined(team, call))
         return (uint32_t)TUTTI_NO(HOST_BEFORE);
     const uint32_t permitted = move_permitted(team, call);
     if (!permitted)

@@ -14,7 +14,7 @@
 #include "device/cuda/gpu.h"
 
 enum {
-    MOST = 16 << 10,    /* bytes: looking at all of more takes longer than it saves */
+    MOST = 8 << 10,     /* bytes: looking at all of more takes longer than it saves */
     SPINS = 1 << 6,     /* looks between two at the clock */
     PATIENCE_NS = 30000 /* then the driver waits, which knows whether the copy has failed */
 };

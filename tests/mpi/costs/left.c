@@ -87,8 +87,12 @@ int main(int argc, char **argv)
     for (size_t c = 0; c < sizeof calls / sizeof calls[0]; c++) {
         const struct call *const call = &calls[c];
         int settled = 0, mixed = 0, round = 0, asked;
+        const uint64_t left = kit_counted(call->name, "in the calls before");
         for (; round < MIXED; round++)
             mixed += once(call, kind_of(way, round), SHORT, round);
+        const int before = (int)(kit_counted(call->name, "in the calls before") - left);
+        CHECK(kit_rank != 0 || strcmp(way, "alike") != 0 || before > MIXED / 2,
+              "%s: %d of %d calls are left without waiting", call->name, before, MIXED);
         CHECK(mixed == 0 || strcmp(way, "apart") == 0, "%s: %d calls with host memory were accelerated", call->name,
               mixed);
         asked = once(call, KIT_DEVICE, LONG, round++);
