@@ -75,9 +75,20 @@ int tutti_error_code(int status)
 
 __thread int tutti_unraised;
 
+static void errors_inside_again(const int *inside)
+{
+    tutti_inside = *inside;
+}
+/* To the end of the block the thread is in the program's code: a handler may call the MPI, throw an exception, or leave
+ * by longjmp(), which ends no block. */
+#define IN_HANDLER()                                                                                                   \
+    tutti_found_end();                                                                                                 \
+    __attribute__((cleanup(errors_inside_again), unused)) const int inside = tutti_inside;                             \
+    tutti_inside = 0
+
 int tutti_fail_comm(MPI_Comm comm, int code)
 {
-    tutti_found_end();
+    IN_HANDLER();
     if (likely(!tutti_unraised))
         tutti_next.MPI_Comm_call_errhandler(comm, code);
     return code;
@@ -85,14 +96,14 @@ int tutti_fail_comm(MPI_Comm comm, int code)
 
 int tutti_fail_win(MPI_Win win, int code)
 {
-    tutti_found_end();
+    IN_HANDLER();
     tutti_next.MPI_Win_call_errhandler(win, code);
     return code;
 }
 
 int tutti_fail_file(MPI_File file, int code)
 {
-    tutti_found_end();
+    IN_HANDLER();
     tutti_next.MPI_File_call_errhandler(file, code);
     return code;
 }

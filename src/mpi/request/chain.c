@@ -77,9 +77,12 @@ int tutti_request_put(struct tutti_request *entry)
         tutti_request_back(entry);
         return MPI_SUCCESS;
     }
-    if (tutti_request_deliver(entry, &status) == MPI_SUCCESS)
+    tutti_unraised++; /* the program's completion call raises errors */
+    code = tutti_request_deliver(entry, &status);
+    tutti_unraised--;
+    if (code == MPI_SUCCESS)
         tutti_request_drop(entry);
-    else /* the program's completion call says it: the peer counts on the request as it is */
+    else /* and the peer counts on the request as it is */
         tutti_request_back(entry);
     return MPI_SUCCESS;
 }
