@@ -44,6 +44,9 @@ static void *managed(size_t bytes)
     *(void **)&alloc = of_driver("cuMemAllocManaged");
     if (!alloc)
         return aligned_alloc(256, (bytes + 255) / 256 * 256);
+    int gpu; /* threads but the first one have none yet */
+    if (tutti_device()->gpu.meet(&gpu) != 0 || tutti_device()->gpu.choose(gpu) != 0)
+        return NULL;
     return alloc(&address, bytes, ATTACH_GLOBAL) == 0 ? (void *)(uintptr_t)address : NULL;
 }
 
