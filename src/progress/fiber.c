@@ -21,7 +21,8 @@ enum {
     NAP_NS = 1000000, /* of the engine's thread while another one resumes the fibers: so long may pass without a turn */
     TRIES = 64,       /* to resume them, before it gives the core to the thread that does */
     TRY_US = 20,
-    DRIVES = 1, /* of a wait that makes turns */
+    GRACE_NS = 1500, /* a wait that follows a start at once makes the turns itself */
+    DRIVES = 1,      /* of a wait that makes turns */
     DRIVES_BLOCKING = 2
 };
 
@@ -277,6 +278,14 @@ static void engine_give(void)
     turn_give();
 }
 
+/* This thread was awake when the fiber came. */
+static void leave_to_wait(void)
+{
+    const uint64_t until = tutti_now_ns() + GRACE_NS;
+    while (!is_driven() && tutti_now_ns() < until)
+        tutti_pause();
+}
+
 /* Resumes the fibers until none is open, or other threads make the turns. While this thread may lose its core, they
  * can. */
 static void run_all(void)
@@ -335,9 +344,12 @@ static void *fiber_engine(void *unused)
             break;
         if (since)
             tutti_fiber_idle_ended(since, called ? called_at : tutti_now_ns());
+        const int slept = called;
         called = 0;
         look_on();
         pthread_mutex_unlock(&lock);
+        if (!slept)
+            leave_to_wait();
         run_all();
         since = tutti_now_ns();
         tutti_fiber_idle_linger(since, &tutti_fibers_open);

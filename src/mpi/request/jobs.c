@@ -5,7 +5,6 @@
 enum {
     LOOKS = 16,           /* at requests that the library's thread works on, in each round of a wait */
     LOOKS_ALONE = 64,     /* the same where nothing else is open: each poll reads what that thread writes */
-    LOOKS_TO_TURN = 48,   /* by then that thread has begun, unless it lacks a core */
     LOOKS_BETWEEN = 1024, /* and until this is found out again */
     ROUNDS_BETWEEN = 64,  /* the same if that thread has no core of its own */
     TURNS = 2,            /* of this thread, in each round */
@@ -29,7 +28,7 @@ void tutti_jobs_begin(struct tutti_jobs *jobs, const struct tutti_call_requests 
 {
     *jobs = (struct tutti_jobs){.all = all_are_jobs(mine)};
     jobs->worked = tutti_jobs_work(jobs, first);
-    jobs->until_turn = jobs->worked ? LOOKS_TO_TURN : 1;
+    jobs->until_turn = 1;
     in->spins = !jobs->worked ? 0 : tutti_progress_open_alone() ? LOOKS_ALONE : LOOKS;
     in->crowded = tutti_fibers_any() && tutti_pause_crowded();
 }
