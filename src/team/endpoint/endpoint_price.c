@@ -83,6 +83,7 @@ static int price_lends(struct tutti_endpoint *endpoint, const struct tutti_endpo
     const uint64_t more = account->spent < mapping ? mapping - account->spent : 0;
     const int some = account->messages >= CREDIT_MESSAGES && account->spent >= CREDIT_FROM_NS;
     if ((!some && account->spent < CREDIT_AT_ONCE_NS) || account->next || tutti_settings()->mapping_price_us ||
+        more == 0 || /* the kernels alone are not paid for */
         atomic_load_explicit(&endpoint->lent, memory_order_relaxed) + more >
             CREDIT_MAPPINGS * endpoint->device->share.usual_ns())
         return 0;
