@@ -17,7 +17,7 @@ int fake_initialised, fake_objects;
 int fake_call(const char *name)
 {
     fake_state.calls++;
-    if (fake_state.calls != fake_state.fail_at)
+    if (fake_state.calls != fake_state.fail_at && !(fake_state.fail_all && strcmp(name, fake_state.fail_all) == 0))
         return 0;
     fake_state.failed = name;
     return fake_state.fail_with;

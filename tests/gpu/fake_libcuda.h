@@ -15,6 +15,7 @@ struct fake_control {
     unsigned long fail_at; /* this call fails; 0: none */
     int fail_with;
     const char *failed;    /* name of the call that was made to fail */
+    const char *fail_all;  /* all calls of this name fail so; NULL: none */
     unsigned long queries; /* cuPointerGetAttributes alone */
     char launched[96];     /* last kernel */
     unsigned long replays; /* launches of graphs */
@@ -39,7 +40,9 @@ struct fake_control {
     unsigned long per_thread;     /* calls that made the per-thread default stream, had it not been there */
     int no_mps;                   /* 1: the processes of a GPU take turns there */
     unsigned long row_copies;     /* into the GPU, of two rows that are one run of bytes */
-    unsigned long words;          /* that streams have written */
+    unsigned long words;          /* that streams have been asked to write */
+    unsigned long late_words;     /* so many words of all streams, with the copies before each, are not written before
+                                     their stream is waited for, or further words follow; 0: all is done at once */
     unsigned late;                /* us that a copy out of a GPU takes in the legacy stream, after its call */
     unsigned before;              /* word in the place of the last such copy, before it */
     unsigned long completed;      /* allocations whose synchronous copies were made complete */

@@ -219,6 +219,7 @@ EXPORT CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
     if (fake_used(CU_STREAM_LEGACY) != CUDA_SUCCESS)
         return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     fake_state.plain_copies++;
+    fake_stream_done(CU_STREAM_LEGACY);
     memmove((void *)to, (void *)from, bytes);
     return CUDA_SUCCESS;
 }
@@ -229,7 +230,7 @@ EXPORT CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CU
         return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     const struct memory *const pinned = fake_is_legacy(stream) ? fake_find(to) : NULL;
     if (!pinned || pinned->kind != FAKE_PINNED || !fake_late_copy((void *)to, (void *)from, bytes))
-        memmove((void *)to, (void *)from, bytes);
+        fake_stream_copy(stream, (void *)to, (void *)from, bytes);
     return CUDA_SUCCESS;
 }
 EXPORT CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *copy, CUstream stream)

@@ -63,6 +63,9 @@ struct memory *fake_create(int gpu, enum fake_kind kind, size_t bytes);
 void fake_drop(struct memory *memory);
 int fake_is_default(CUstream stream);
 int fake_is_legacy(CUstream stream);
+/* A copy in a stream, now or later (fake_control.late); fake_stream_done: all that the stream was asked for. */
+void fake_stream_copy(CUstream stream, void *to, const void *from, size_t bytes);
+void fake_stream_done(CUstream stream);
 /* Something is put into the stream, or waits for it. */
 CUresult fake_used(CUstream stream);
 void *fake_make_stream(int gpu, unsigned flags);

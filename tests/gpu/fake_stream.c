@@ -1,5 +1,9 @@
-/* The pretended driver's streams and events: everything is done at once. */
+/* The pretended driver's streams and events: everything is done at once, but copies and words that a test wants late.
+ */
 #include "fake_state.h"
+
+#include <pthread.h>
+#include <string.h>
 
 static struct CUstream_st streams[4096]; /* those of contexts that have gone are never destroyed */
 static int streams_made;
@@ -33,6 +37,70 @@ CUresult fake_used(CUstream stream)
     return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 }
 
+/* ---- copies and words that are done later, in the order of their calls ---- */
+
+enum { LATER = 256 };
+static struct later {
+    CUstream stream;
+    void *to;
+    const void *from; /* NULL: a word */
+    size_t bytes;
+    cuuint32_t word;
+} later[LATER];
+static unsigned later_n;
+static pthread_mutex_t later_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int is_same_stream(CUstream a, CUstream b)
+{
+    return a == b || (fake_is_legacy(a) && fake_is_legacy(b));
+}
+
+/* The first `n` of them, or fewer; of one stream, or of all. The lock is held. */
+static void later_do(unsigned n, int all, CUstream stream)
+{
+    unsigned left = 0;
+    for (unsigned i = 0; i < later_n; i++) {
+        const struct later now = later[i];
+        if (i >= n || (!all && !is_same_stream(now.stream, stream)))
+            later[left++] = now;
+        else if (now.from)
+            memmove(now.to, now.from, now.bytes);
+        else
+            __atomic_store_n((cuuint32_t *)now.to, now.word, __ATOMIC_RELEASE);
+    }
+    later_n = left;
+}
+
+void fake_stream_done(CUstream stream)
+{
+    pthread_mutex_lock(&later_lock);
+    later_do(later_n, 0, stream);
+    pthread_mutex_unlock(&later_lock);
+}
+
+static void later_add(const struct later *what)
+{
+    pthread_mutex_lock(&later_lock);
+    if (later_n == LATER)
+        later_do(LATER / 2, 1, NULL);
+    later[later_n++] = *what;
+    unsigned long words = 0;
+    unsigned from = later_n; /* what comes before the words that are kept, and their copies, is done */
+    while (from > 0 && (later[from - 1].from || words < fake_state.late_words))
+        words += !later[--from].from;
+    later_do(from, 1, NULL);
+    pthread_mutex_unlock(&later_lock);
+}
+
+void fake_stream_copy(CUstream stream, void *to, const void *from, size_t bytes)
+{
+    const struct later copy = {.stream = stream, .to = to, .from = from, .bytes = bytes};
+    if (fake_state.late_words)
+        later_add(&copy);
+    else
+        memmove(to, from, bytes);
+}
+
 EXPORT CUresult cuStreamCreateWithPriority(CUstream *out, unsigned flags, int priority)
 {
     CONTEXT();
@@ -55,7 +123,12 @@ EXPORT CUresult cuStreamSynchronize(CUstream stream)
     if (fake_is_legacy(stream))
         fake_late_end();
     UNSAFE();
-    return stream && fake_state.capturing == stream ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : fake_used(stream);
+    if (stream && fake_state.capturing == stream)
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    const CUresult used = fake_used(stream);
+    if (used == CUDA_SUCCESS)
+        fake_stream_done(stream);
+    return used;
 }
 EXPORT CUresult cuStreamQuery(CUstream stream)
 {
@@ -76,7 +149,11 @@ EXPORT CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr at, cuuint3
     if (fake_is_legacy(stream))
         fake_late_end();
     fake_state.words++;
-    *(cuuint32_t *)at = value;
+    const struct later word = {.stream = stream, .to = (void *)at, .word = value};
+    if (fake_state.late_words)
+        later_add(&word);
+    else
+        *(cuuint32_t *)at = value;
     return CUDA_SUCCESS;
 }
 #endif
