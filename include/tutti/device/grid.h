@@ -129,7 +129,7 @@ TUTTI_DEV void tutti_dev_grid_combine(const struct tutti_dev_grid *grid, int typ
     const struct tutti_dev_job job = {
         grid->meeting.team, in,    out,  members, to_all ? members : 1, to_all ? grid->meeting.team.me : 0,
         TUTTI_DEV_ALL,      begin, count};
-    tutti_dev_run(TUTTI_BY_GRID, &job, type, op);
+    tutti_dev_run(TUTTI_BY_GRID, &job, type, op, 0);
 }
 
 TUTTI_DEV void tutti_dev_grid_by_read(struct tutti_dev_grid *grid, int type, int op, const void *source)
@@ -198,7 +198,7 @@ TUTTI_DEV void tutti_dev_grid_by_tree(struct tutti_dev_grid *grid, int type, int
         if (me % (2 * d) == 0 && me + d < members) {
             const struct tutti_dev_places in = {0, own, (size_t)d * grid->pitch}, out = {0, own, 0};
             const struct tutti_dev_job job = {meeting->team, in, out, 2, 1, 0, TUTTI_DEV_ALL, 0, grid->n};
-            tutti_dev_run(TUTTI_BY_GRID, &job, type, op);
+            tutti_dev_run(TUTTI_BY_GRID, &job, type, op, 0);
         }
         tutti_dev_sync(TUTTI_BY_GRID, 0);
     }

@@ -52,6 +52,42 @@ TUTTI_DEV void tutti_dev_broadcast_small(struct tutti_dev_meeting *meeting, void
         tutti_dev_packets_await(&exchange, meeting);
 }
 
+/* A collective that is not quick, from its beginning on; entered: from past tutti_dev_begin_short(), whose cause it
+ * gets.
+ */
+TUTTI_DEV int tutti_dev_broadcast_rest(int group, tshmem_team_t team, void *dest, const void *source, size_t bytes,
+                                       int root, int entered, uint32_t cause)
+{
+    struct tutti_dev_meeting meeting;
+    if (tutti_dev_is_far(team))
+        return tutti_dev_far_broadcast(group, team, dest, source, bytes, root);
+    if (entered) {
+        meeting = tutti_dev_resume(TSHMEM_KERNEL_BROADCAST, group, team, 0, cause);
+    } else {
+        const int status =
+            tutti_dev_begin_short(&meeting, TSHMEM_KERNEL_BROADCAST, group, team, dest, bytes, source, bytes);
+        if (status != TUTTI_DEV_OK)
+            return status;
+    }
+    tutti_dev_ask(&meeting);
+    if (tutti_dev_is_small(&meeting, bytes)) {
+        tutti_dev_broadcast_small(&meeting, dest, source, bytes, root);
+        return tutti_dev_end(&meeting);
+    }
+    tutti_dev_meet_first(&meeting);
+    TUTTI_DEV_UNROLL_1
+    for (int i = 0; i < meeting.team.size && meeting.team.me == root; i++) {
+        char *const to = tutti_dev_of(&meeting, dest, tutti_dev_behind(&meeting.team, (unsigned)i));
+        if (to != (const char *)source)
+            tutti_dev_copy(group, to, source, bytes);
+    }
+    return tutti_dev_meet_last(&meeting);
+}
+TUTTI_DEV_APART_GROUPS(tutti_dev_broadcast_rest,
+                       (tshmem_team_t team, void *dest, const void *source, size_t bytes, int root, int entered,
+                        uint32_t cause),
+                       team, dest, source, bytes, root, entered, cause)
+
 TUTTI_DEV int tutti_dev_broadcast(int group, tshmem_team_t team, void *dest, const void *source, size_t bytes, int root)
 {
     struct tutti_dev_meeting meeting;
@@ -60,26 +96,15 @@ TUTTI_DEV int tutti_dev_broadcast(int group, tshmem_team_t team, void *dest, con
         tutti_dev_refuse(TSHMEM_KERNEL_BROADCAST, TSHMEM_WHY_NO_ROOT, root, team, 0, 0);
         return TUTTI_DEV_ERR_ARGUMENT;
     }
-    if (tutti_dev_is_far(team))
-        return tutti_dev_far_broadcast(group, team, dest, source, bytes, root);
+    if (tutti_dev_is_far(team) || !tutti_dev_is_quick(group, members, bytes))
+        return TUTTI_DEV_OF_GROUP(tutti_dev_broadcast_rest, group, team, dest, source, bytes, root, 0, 0);
     const int status =
         tutti_dev_begin_short(&meeting, TSHMEM_KERNEL_BROADCAST, group, team, dest, bytes, source, bytes);
     if (status != TUTTI_DEV_OK)
         return status;
-    if (tutti_dev_is_quick(&meeting, bytes) && tutti_dev_broadcast_few(&meeting, dest, source, (unsigned)bytes, root))
-        return tutti_dev_free(&meeting);
-    tutti_dev_ask(&meeting);
-    if (tutti_dev_is_small(&meeting, bytes)) {
-        tutti_dev_broadcast_small(&meeting, dest, source, bytes, root);
-        return tutti_dev_end(&meeting);
-    }
-    tutti_dev_meet_first(&meeting);
-    for (int i = 0; i < members && meeting.team.me == root; i++) {
-        char *const to = tutti_dev_of(&meeting, dest, tutti_dev_behind(&meeting.team, (unsigned)i));
-        if (to != (const char *)source)
-            tutti_dev_copy(group, to, source, bytes);
-    }
-    return tutti_dev_meet_last(&meeting);
+    return tutti_dev_broadcast_few(&meeting, dest, source, (unsigned)bytes, root)
+               ? tutti_dev_free(&meeting)
+               : TUTTI_DEV_OF_GROUP(tutti_dev_broadcast_rest, group, team, dest, source, bytes, root, 1, meeting.cause);
 }
 
 /* Each PE brings as much as it likes. Packet 0 has the number of bytes, the next ones the bytes, where they are few.
@@ -181,68 +206,120 @@ TUTTI_DEV int tutti_dev_exchange_small(struct tutti_dev_meeting *meeting, void *
     return tutti_dev_end(meeting);
 }
 
-TUTTI_DEV int tutti_dev_fcollect(int group, tshmem_team_t team, void *dest, const void *source, size_t bytes)
+/* The long way: from source + member * step to that member's result, by all members. */
+TUTTI_DEV int tutti_dev_exchange_long(struct tutti_dev_meeting *meeting, void *dest, const void *source, size_t step,
+                                      size_t bytes)
+{
+    const size_t at = (size_t)meeting->team.me * bytes;
+    tutti_dev_meet_first(meeting);
+    TUTTI_DEV_UNROLL_1
+    for (int i = 0; i < meeting->team.size; i++) {
+        const int to = tutti_dev_behind(&meeting->team, (unsigned)i);
+        tutti_dev_copy(meeting->group, tutti_dev_of(meeting, dest, to) + at, (const char *)source + (size_t)to * step,
+                       bytes);
+    }
+    return tutti_dev_meet_last(meeting);
+}
+
+/* See tutti_dev_broadcast_rest(). */
+TUTTI_DEV int tutti_dev_fcollect_rest(int group, tshmem_team_t team, void *dest, const void *source, size_t bytes,
+                                      int entered, uint32_t cause)
 {
     struct tutti_dev_meeting meeting;
     if (tutti_dev_is_far(team))
         return tutti_dev_far_fcollect(group, team, dest, source, bytes);
-    const int team_size = tutti_dev_team_n_pes(team);
+    if (entered) {
+        meeting = tutti_dev_resume(TSHMEM_KERNEL_FCOLLECT, group, team, 0, cause);
+    } else {
+        const int members = tutti_dev_team_n_pes(team);
+        const int status = tutti_dev_begin_short(&meeting, TSHMEM_KERNEL_FCOLLECT, group, team, dest,
+                                                 bytes * (size_t)(members > 0 ? members : 0), source, bytes);
+        if (status != TUTTI_DEV_OK)
+            return status;
+    }
+    tutti_dev_ask(&meeting);
+    return tutti_dev_is_small(&meeting, bytes) ? tutti_dev_exchange_small(&meeting, dest, source, 0, bytes)
+                                               : tutti_dev_exchange_long(&meeting, dest, source, 0, bytes);
+}
+TUTTI_DEV_APART_GROUPS(tutti_dev_fcollect_rest,
+                       (tshmem_team_t team, void *dest, const void *source, size_t bytes, int entered, uint32_t cause),
+                       team, dest, source, bytes, entered, cause)
+
+TUTTI_DEV int tutti_dev_fcollect(int group, tshmem_team_t team, void *dest, const void *source, size_t bytes)
+{
+    struct tutti_dev_meeting meeting;
+    const int members = tutti_dev_team_n_pes(team);
+    if (tutti_dev_is_far(team) || !tutti_dev_is_quick(group, members, bytes))
+        return TUTTI_DEV_OF_GROUP(tutti_dev_fcollect_rest, group, team, dest, source, bytes, 0, 0);
     const int status = tutti_dev_begin_short(&meeting, TSHMEM_KERNEL_FCOLLECT, group, team, dest,
-                                             bytes * (size_t)(team_size > 0 ? team_size : 0), source, bytes);
+                                             bytes * (size_t)members, source, bytes);
     if (status != TUTTI_DEV_OK)
         return status;
-    if (tutti_dev_is_quick(&meeting, bytes) && tutti_dev_exchange_few(&meeting, dest, source, 0, (unsigned)bytes))
-        return tutti_dev_free(&meeting);
+    return tutti_dev_exchange_few(&meeting, dest, source, 0, (unsigned)bytes)
+               ? tutti_dev_free(&meeting)
+               : TUTTI_DEV_OF_GROUP(tutti_dev_fcollect_rest, group, team, dest, source, bytes, 1, meeting.cause);
+}
+
+/* See tutti_dev_broadcast_rest(). */
+TUTTI_DEV int tutti_dev_alltoalls_rest(int group, tshmem_team_t team, void *dest, const void *source, ptrdiff_t dst,
+                                       ptrdiff_t sst, size_t n, size_t bytes, int entered, uint32_t cause)
+{
+    struct tutti_dev_meeting meeting;
+    const int even = dst == 1 && sst == 1;
+    if (tutti_dev_is_far(team))
+        return tutti_dev_far_alltoalls(group, team, dest, source, dst, sst, n, bytes);
+    if (entered) {
+        meeting = tutti_dev_resume(TSHMEM_KERNEL_ALLTOALL, group, team, 0, cause);
+    } else {
+        const int members = tutti_dev_team_n_pes(team);
+        const size_t all = n * (size_t)(members > 0 ? members : 0);
+        const size_t dest_bytes = all ? ((all - 1) * (size_t)dst + 1) * bytes : 0;
+        const size_t source_bytes = all ? ((all - 1) * (size_t)sst + 1) * bytes : 0;
+        const int status = tutti_dev_begin_short(&meeting, TSHMEM_KERNEL_ALLTOALL, group, team, dest, dest_bytes,
+                                                 source, source_bytes);
+        if (status != TUTTI_DEV_OK)
+            return status;
+    }
     tutti_dev_ask(&meeting);
-    if (tutti_dev_is_small(&meeting, bytes))
-        return tutti_dev_exchange_small(&meeting, dest, source, 0, bytes);
-    const int members = meeting.team.size;
-    const size_t at = (size_t)meeting.team.me * bytes;
+    if (even)
+        return tutti_dev_is_small(&meeting, n * bytes)
+                   ? tutti_dev_exchange_small(&meeting, dest, source, n * bytes, n * bytes)
+                   : tutti_dev_exchange_long(&meeting, dest, source, n * bytes, n * bytes);
     tutti_dev_meet_first(&meeting);
-    for (int i = 0; i < members; i++)
-        tutti_dev_copy(group, tutti_dev_of(&meeting, dest, tutti_dev_behind(&meeting.team, (unsigned)i)) + at, source,
-                       bytes);
+    TUTTI_DEV_UNROLL_1
+    for (int i = 0; i < meeting.team.size; i++) {
+        const int to = tutti_dev_behind(&meeting.team, (unsigned)i);
+        tutti_dev_copy_blocks(group,
+                              tutti_dev_of(&meeting, dest, to) + (size_t)meeting.team.me * n * (size_t)dst * bytes,
+                              (const char *)source + (size_t)to * n * (size_t)sst * bytes, dst, sst, 1, n, bytes);
+    }
     return tutti_dev_meet_last(&meeting);
 }
+TUTTI_DEV_APART_GROUPS(tutti_dev_alltoalls_rest,
+                       (tshmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t n,
+                        size_t bytes, int entered, uint32_t cause),
+                       team, dest, source, dst, sst, n, bytes, entered, cause)
 
 /* Block j of n elements goes to PE j. dst, sst: elements from one to the next, in dest and source. */
 TUTTI_DEV int tutti_dev_alltoalls(int group, tshmem_team_t team, void *dest, const void *source, ptrdiff_t dst,
                                   ptrdiff_t sst, size_t n, size_t bytes)
 {
     struct tutti_dev_meeting meeting;
-    const int team_size = tutti_dev_team_n_pes(team);
-    const size_t all = n * (size_t)(team_size > 0 ? team_size : 0);
+    const int members = tutti_dev_team_n_pes(team);
+    const size_t each = n * bytes, all = each * (size_t)(members > 0 ? members : 0);
     if (dst < 1 || sst < 1) {
         tutti_dev_refuse(TSHMEM_KERNEL_ALLTOALL, TSHMEM_WHY_NO_STRIDE, -1, team, 0, (uint64_t)(dst < 1 ? dst : sst));
         return TUTTI_DEV_ERR_ARGUMENT;
     }
-    if (tutti_dev_is_far(team))
-        return tutti_dev_far_alltoalls(group, team, dest, source, dst, sst, n, bytes);
-    const size_t dest_bytes = all ? ((all - 1) * (size_t)dst + 1) * bytes : 0;
-    const size_t source_bytes = all ? ((all - 1) * (size_t)sst + 1) * bytes : 0;
-    const int status =
-        tutti_dev_begin_short(&meeting, TSHMEM_KERNEL_ALLTOALL, group, team, dest, dest_bytes, source, source_bytes);
+    if (tutti_dev_is_far(team) || dst != 1 || sst != 1 || !tutti_dev_is_quick(group, members, each))
+        return TUTTI_DEV_OF_GROUP(tutti_dev_alltoalls_rest, group, team, dest, source, dst, sst, n, bytes, 0, 0);
+    const int status = tutti_dev_begin_short(&meeting, TSHMEM_KERNEL_ALLTOALL, group, team, dest, all, source, all);
     if (status != TUTTI_DEV_OK)
         return status;
-    const int members = meeting.team.size, me = meeting.team.me, even = dst == 1 && sst == 1;
-    const size_t to_step = n * (size_t)dst * bytes, from_step = n * (size_t)sst * bytes;
-    if (even && tutti_dev_is_quick(&meeting, n * bytes) &&
-        tutti_dev_exchange_few(&meeting, dest, source, (unsigned)(n * bytes), (unsigned)(n * bytes)))
-        return tutti_dev_free(&meeting);
-    tutti_dev_ask(&meeting);
-    if (even && tutti_dev_is_small(&meeting, n * bytes))
-        return tutti_dev_exchange_small(&meeting, dest, source, n * bytes, n * bytes);
-    tutti_dev_meet_first(&meeting);
-    for (int i = 0; i < members; i++) {
-        const int to = tutti_dev_behind(&meeting.team, (unsigned)i);
-        char *const there = tutti_dev_of(&meeting, dest, to) + (size_t)me * to_step;
-        const char *const here = (const char *)source + (size_t)to * from_step;
-        if (even)
-            tutti_dev_copy(group, there, here, n * bytes);
-        else
-            tutti_dev_copy_blocks(group, there, here, dst, sst, 1, n, bytes);
-    }
-    return tutti_dev_meet_last(&meeting);
+    return tutti_dev_exchange_few(&meeting, dest, source, (unsigned)each, (unsigned)each)
+               ? tutti_dev_free(&meeting)
+               : TUTTI_DEV_OF_GROUP(tutti_dev_alltoalls_rest, group, team, dest, source, dst, sst, n, bytes, 1,
+                                    meeting.cause);
 }
 
 #endif

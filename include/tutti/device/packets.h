@@ -24,15 +24,25 @@ struct tutti_dev_exchange {
 };
 
 /* Bytes of a slot: a share of the half for each member, of as many as the next power of two: nothing is divided. */
-TUTTI_DEV unsigned tutti_dev_slot(const struct tutti_dev_meeting *meeting)
+TUTTI_DEV unsigned tutti_dev_slot_of(int members)
 {
-    return (TSHMEM_PACKETS_BYTES / 16u >> tutti_dev_shift((unsigned)meeting->team.size)) * 16u;
+    return (TSHMEM_PACKETS_BYTES / 16u >> tutti_dev_shift((unsigned)members)) * 16u;
 }
 
-/* 1 if so many bytes from each member have room: alike on all members. */
+TUTTI_DEV unsigned tutti_dev_slot(const struct tutti_dev_meeting *meeting)
+{
+    return tutti_dev_slot_of(meeting->team.size);
+}
+
+/* 1 if so many bytes from each of so many members have room: alike on all members. */
+TUTTI_DEV int tutti_dev_has_room(int members, size_t bytes)
+{
+    return bytes <= TUTTI_DEV_SMALL && bytes <= tutti_dev_slot_of(members) / 16 * TUTTI_DEV_PACKET;
+}
+
 TUTTI_DEV int tutti_dev_is_small(const struct tutti_dev_meeting *meeting, size_t bytes)
 {
-    return bytes <= TUTTI_DEV_SMALL && bytes <= tutti_dev_slot(meeting) / 16 * TUTTI_DEV_PACKET;
+    return tutti_dev_has_room(meeting->team.size, bytes);
 }
 
 /* 1 if the next step may be a quick one, after which no member checks whether packets must be renewed: the same on all
@@ -332,10 +342,10 @@ TUTTI_DEV void tutti_dev_await_all(struct tutti_dev_meeting *meeting)
 }
 
 /* 1 if no thread has more than one packet of a message. */
-TUTTI_DEV int tutti_dev_is_quick(const struct tutti_dev_meeting *meeting, size_t bytes)
+TUTTI_DEV int tutti_dev_is_quick(int group, int members, size_t bytes)
 {
-    return bytes <= tutti_dev_size(meeting->group) * TUTTI_DEV_PACKET &&
-           (bytes <= TUTTI_DEV_SURE || tutti_dev_is_small(meeting, bytes));
+    return bytes <= tutti_dev_size(group) * TUTTI_DEV_PACKET && members > 0 &&
+           (bytes <= TUTTI_DEV_SURE || tutti_dev_has_room(members, bytes));
 }
 
 /* The own part, which no packet carries. */

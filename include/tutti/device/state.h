@@ -139,7 +139,7 @@ TUTTI_DEV int tutti_dev_reaches(const void *address, int pe, char **at)
     char *const heap = state->peer[number % TSHMEM_NEAR_MAX];
     const uint64_t offset = (uint64_t)((uintptr_t)address - (uintptr_t)state->heap);
     *at = tutti_dev_global((char *)((uintptr_t)heap + offset));
-    return number < TSHMEM_NEAR_MAX && heap && offset < state->heap_bytes;
+    return (number < TSHMEM_NEAR_MAX) & (offset < state->heap_bytes) & (heap != NULL);
 }
 
 /* The heap of a member of a team. One that loads and stores do not reach is a failure: all waits leave, and this PE's

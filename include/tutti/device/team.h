@@ -120,19 +120,21 @@ TUTTI_DEV int tutti_dev_behind(const struct tutti_dev_team *team, unsigned i)
 
 /* Announces to all other members that this PE has reached the step after meeting->sequence. May be repeated. Earlier
  * stores of the thread go first: one fence of each announcing thread, a store for each member, spread over the threads.
- * The load of the sequence, still under way, must be complete only after the fence. */
+ * The load of the sequence, still under way, must be complete only after the fence. So the first store is outside of
+ * the loop: the compiler calculates what a loop needs in front of it, and would do so in front of the fence. */
 TUTTI_DEV void tutti_dev_arrive_say(const struct tutti_dev_meeting *meeting)
 {
     const struct tutti_dev_team team = meeting->team;
     const unsigned rank = (unsigned)tutti_dev_rank(meeting->group), size = (unsigned)tutti_dev_size(meeting->group);
-    const uint64_t at = tutti_dev_area_at(team.number);
     if (rank + 1 >= (unsigned)team.size)
         return;
+    struct tshmem_area *other = tutti_dev_area(tutti_dev_pe(&team, tutti_dev_behind(&team, rank + 1)), team.number);
     tutti_dev_fence_release();
     const uint64_t sequence = meeting->sequence + 1;
-    for (unsigned i = rank + 1; i < (unsigned)team.size; i += size) {
-        char *const heap = tutti_dev_heap(tutti_dev_pe(&team, tutti_dev_behind(&team, i)));
-        struct tshmem_area *const other = (struct tshmem_area *)(void *)(heap + at);
+    tutti_dev_store_relaxed64(&other->arrived[TSHMEM_BY_DEVICE][team.me], sequence);
+    TUTTI_DEV_UNROLL_1
+    for (unsigned i = rank + 1 + size; i < (unsigned)team.size; i += size) {
+        other = tutti_dev_area(tutti_dev_pe(&team, tutti_dev_behind(&team, i)), team.number);
         tutti_dev_store_relaxed64(&other->arrived[TSHMEM_BY_DEVICE][team.me], sequence);
     }
 }
@@ -147,9 +149,11 @@ TUTTI_DEV void tutti_dev_arrive_await(struct tutti_dev_meeting *meeting, int aga
     struct tutti_dev_patience patience = {0, 0};
     if (rank + 1 < (unsigned)team.size) {
         const uint64_t sequence = meeting->sequence + 1;
+        TUTTI_DEV_UNROLL_1
         for (unsigned i = rank + 1; i < (unsigned)team.size && !meeting->failed; i += size) {
             const int member = tutti_dev_behind(&team, i);
             const uint64_t *const word = &own->arrived[TSHMEM_BY_DEVICE][member];
+            TUTTI_DEV_UNROLL_1
             while ((int64_t)(tutti_dev_load_look64(word) - sequence) < 0 && !meeting->failed) {
                 meeting->failed = tutti_dev_gives_up(meeting, &patience, member);
                 if (again && patience.spins % TUTTI_DEV_SPINS == 0)
@@ -184,12 +188,32 @@ TUTTI_DEV void tutti_dev_meet_first(struct tutti_dev_meeting *meeting)
     meeting->failed = tutti_dev_sync(meeting->group, meeting->failed | (meeting->cause != 0));
 }
 
+/* The function of a group's kind: three of them are made of one for all kinds, out of the way of what calls them. What
+ * a kernel keeps past a call lies in memory, so short ways are inlined, and long ways are such functions. */
+#define TUTTI_DEV_APART_GROUPS(name, parameters, ...)                                                                  \
+    TUTTI_DEV_APART int name##_thread parameters                                                                       \
+    {                                                                                                                  \
+        return name(TUTTI_BY_THREAD, __VA_ARGS__);                                                                     \
+    }                                                                                                                  \
+    TUTTI_DEV_APART int name##_warp parameters                                                                         \
+    {                                                                                                                  \
+        return name(TUTTI_BY_WARP, __VA_ARGS__);                                                                       \
+    }                                                                                                                  \
+    TUTTI_DEV_APART int name##_block parameters                                                                        \
+    {                                                                                                                  \
+        return name(TUTTI_BY_BLOCK, __VA_ARGS__);                                                                      \
+    }
+#define TUTTI_DEV_OF_GROUP(name, group, ...)                                                                           \
+    ((group) == TUTTI_BY_THREAD ? name##_thread(__VA_ARGS__)                                                           \
+     : (group) == TUTTI_BY_WARP ? name##_warp(__VA_ARGS__)                                                             \
+                                : name##_block(__VA_ARGS__))
+
 /* A collective that continues in a function of its own gets its arguments as words: a variable whose address is taken
  * lies in memory, on the short ways too. */
 TUTTI_DEV struct tutti_dev_meeting tutti_dev_resume(int operation, int group, tshmem_team_t team, uint64_t sequence,
                                                     uint32_t cause)
 {
-    struct tutti_dev_meeting meeting;
+    struct tutti_dev_meeting meeting = TUTTI_DEV_ZERO;
     tutti_dev_team(team, &meeting.team);
     meeting.id = team;
     meeting.group = group;
@@ -302,61 +326,6 @@ TUTTI_DEV int tutti_dev_meet_last(struct tutti_dev_meeting *meeting)
     tutti_dev_join(meeting->group);
     tutti_dev_arrive(meeting);
     return tutti_dev_end(meeting);
-}
-
-TUTTI_DEV_APART int tutti_dev_far_barrier(int group, tshmem_team_t team);
-
-/* A barrier of two members is a meeting of their leaders: the other threads of the group read no word of it, so one
- * wait for the leader ends it. */
-TUTTI_DEV int tutti_dev_barrier_pair(struct tutti_dev_meeting *meeting)
-{
-    struct tshmem_area *const own = tutti_dev_own_area(meeting);
-    const int leads = tutti_dev_rank(meeting->group) == 0;
-    int renews = 0;
-    if (leads) /* as its busy word, before it waits for the others */
-        tutti_dev_ask(meeting);
-    tutti_dev_join(meeting->group);
-    if (leads) {
-        tutti_dev_arrive(meeting);
-        meeting->failed |= meeting->cause != 0;
-        renews = (uint32_t)meeting->sequence >= 0u - TUTTI_DEV_RENEW;
-        if (!renews) {
-            tutti_dev_store_relaxed64(&own->sequence[TSHMEM_BY_DEVICE], meeting->sequence);
-            tutti_dev_store_relaxed32(&own->busy[TSHMEM_BY_DEVICE], 0);
-        }
-    }
-    if (!tutti_dev_near_sync(meeting->group, meeting->failed | renews))
-        return TUTTI_DEV_OK;
-    if (tutti_dev_near_sync(meeting->group, renews)) {
-        if (!leads) {
-            tutti_dev_ask(meeting);
-            meeting->sequence++;
-        }
-        return tutti_dev_renew(meeting->operation, meeting->group, meeting->id, meeting->sequence, meeting->cause,
-                               meeting->failed);
-    }
-    tutti_dev_collective_fails(meeting->operation, meeting->cause, meeting->id);
-    return TUTTI_DEV_ERR_BROKEN;
-}
-
-/* The barrier of a grid: its blocks wait for each other past the meeting. */
-TUTTI_DEV int tutti_dev_barrier(int group, tshmem_team_t team)
-{
-    struct tutti_dev_meeting meeting;
-    if (tutti_dev_is_far(team))
-        return tutti_dev_far_barrier(group, team);
-    const int status = tutti_dev_take(&meeting, TSHMEM_KERNEL_BARRIER, group, team);
-    if (status != TUTTI_DEV_OK)
-        return status;
-    if (group != TUTTI_BY_GRID && meeting.team.size == 2)
-        return tutti_dev_barrier_pair(&meeting);
-    tutti_dev_join(group);
-    tutti_dev_ask(&meeting);
-    if (group == TUTTI_BY_GRID)
-        tutti_dev_meet_first(&meeting);
-    else
-        tutti_dev_arrive(&meeting);
-    return tutti_dev_end(&meeting);
 }
 
 /* Of a collective: a symmetric address at that member. An address that is not fails at the own one, on all members
