@@ -207,22 +207,21 @@ static int look_round(const struct tutti_wait *wait, struct watch *watch, unsign
     return engine_look(wait, watch);
 }
 
-/* The waits of this thread. One inside another does not count. */
-static _Thread_local uint64_t waited_ns;
-static _Thread_local int is_counted;
+/* The waits of this thread that have ended, and the one that has not. One inside another does not count. */
+static _Thread_local uint64_t waited_ns, waits_since;
 
 uint64_t tutti_progress_waited(void)
 {
-    return waited_ns;
+    return waited_ns + (waits_since ? tutti_now_ns() - waits_since : 0);
 }
 
 /* Not 0: when a wait that counts has begun. */
 static uint64_t counted_begin(void)
 {
-    if (is_counted || tutti_fiber_here())
+    if (waits_since || tutti_fiber_here())
         return 0;
-    is_counted = 1;
-    return tutti_now_ns();
+    waits_since = tutti_now_ns();
+    return waits_since;
 }
 
 static void counted_end(const uint64_t *since)
@@ -230,7 +229,7 @@ static void counted_end(const uint64_t *since)
     if (*since == 0)
         return;
     waited_ns += tutti_now_ns() - *since;
-    is_counted = 0;
+    waits_since = 0;
 }
 
 /* Waits of this thread in which steps are polled, one inside the other; not those of fibers. */

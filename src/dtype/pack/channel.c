@@ -26,6 +26,8 @@ enum {
     LONG_BYTES = 1 << 20,
     COPIED_BYTES = 400, /* of a long copy in a ns, at most */
     AWAY_NS = 20000,    /* in which the program may do something else between two of them */
+    AWAY_PART = 4,      /* the same of others: a part of the time that a kernel stays */
+    CLOCKS_NS = 1000,   /* between two looks at the clock that belong together, at most */
     SPINS = 64,         /* between looks at the clock */
     ASK_NS = 1000000    /* between questions to the device: they cost more than a look at the word */
 };
@@ -140,17 +142,20 @@ void tutti_pack_channel_give(struct tutti_pack_channel *channel)
 static uint64_t channel_away(const struct tutti_pack_channel *channel, uint64_t now)
 {
     const uint64_t gap = now - channel->forecast.ended, waited = tutti_progress_waited() - channel->waited;
-    return waited < gap ? gap - waited : gap; /* more: that fetch was another thread's */
+    if (waited < gap)
+        return gap - waited;
+    return waited - gap < CLOCKS_NS ? 0 : gap; /* more: that fetch was another thread's */
 }
 
-/* A kernel that stays beside a kernel of the program takes multiprocessors from it. So one stays for long copies only
- * where the program does little but to wait between them; and for longer, as its peers' copies take as long. */
+/* A kernel that stays beside a kernel of the program takes multiprocessors from it: one of as many blocks as there are
+ * multiprocessors takes up to twice as long. So one stays only where the program does little but to wait between the
+ * fetches; for long copies it stays for longer, as its peers' copies take as long. */
 static uint64_t channel_forecast(struct tutti_pack_channel *channel, int fits, uint64_t bytes, uint64_t usual_ns)
 {
     const uint64_t now = tutti_now_ns();
     const int is_long = bytes > LONG_BYTES;
-    return tutti_stay_forecast(&channel->forecast, now, fits, is_long && channel_away(channel, now) > AWAY_NS,
-                               usual_ns + (is_long ? bytes / COPIED_BYTES : 0));
+    const int away = channel_away(channel, now) > (is_long ? AWAY_NS : usual_ns / AWAY_PART);
+    return tutti_stay_forecast(&channel->forecast, now, fits, away, usual_ns + (is_long ? bytes / COPIED_BYTES : 0));
 }
 
 /* Where the library decides which kernels stay: returns for how long a kernel that is launched behind this launch is to
