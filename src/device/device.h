@@ -247,8 +247,8 @@ struct tutti_device {
          * messages do not wait for them then, and they are called on a thread of their own. 0, or NULL: they are quick.
          */
         uint64_t (*usual_ns)(void);
-        /* The same of import where memory of that process is mapped already, which has joined the two GPUs. NULL: as
-         * usual_ns(). */
+        /* The same of import where memory of that process, of about that size, is mapped already, which has joined the
+         * two GPUs. NULL: as usual_ns(). */
         uint64_t (*joined_ns)(void);
         /* 1 if export and import, of ranges too, and memory.alloc() never wait for kernels that run: they may be called
          * while kernels in stream order wait for this process. release() may wait for them. NULL: all may. */

@@ -103,15 +103,15 @@ static void settle_scratch(struct tutti_endpoint *endpoint, int peer, uint64_t i
     }
 }
 
-/* For the price of the next ones: the first mapping of a peer's memory has joined the GPUs, which they need not. */
+/* For the price of the next ones: the first mapping of a peer's memory has joined the GPUs, and the first large one has
+ * made room for such ones, which they need not. */
 static void map_took(struct tutti_endpoint *endpoint, struct tutti_endpoint_from *from, uint64_t ns)
 {
     _Atomic uint64_t *const mapping_ns = tutti_endpoint_mine(endpoint)->mapping_ns;
     const enum tutti_mapping_size size = tutti_mapping_size(from->asked.bytes);
-    if (!from->joined && from->mapped && endpoint->device->share.joined_ns) {
-        from->joined = 1;
-        if (size == TUTTI_MAPPING_SMALL)
-            ns = endpoint->device->share.joined_ns();
+    if (!from->joined[size] && from->mapped && endpoint->device->share.joined_ns) {
+        from->joined[size] = 1;
+        ns = endpoint->device->share.joined_ns();
     }
     atomic_store_explicit(&mapping_ns[size], ns > 0 ? ns : 1, memory_order_relaxed);
 }

@@ -42,14 +42,14 @@ struct tutti_endpoint_from {
     struct tutti_mapping *pinned[TUTTI_ENDPOINT_KNOWN]; /* of those that are known */
     /* The memory that is being mapped, one at a time; asked.id 0: none. endpoint_map.c */
     struct tutti_export asked;
-    int asked_gpu, asked_channel; /* GPU and channel that it is to be mapped for */
-    unsigned asked_life;          /* of that GPU */
-    uint64_t asked_at;            /* time */
-    int joined;                   /* 1: memory of the peer has been mapped: the GPUs are joined */
-    int kernels;                  /* 1: a short message waits for the mapping: kernels are loaded with it */
-    _Atomic int mapping;          /* enum tutti_endpoint_mapping */
-    int fd;                       /* of `mapping` MAPPING; -1: none */
-    struct tutti_mapping *mapped; /* of `mapping` MAPPED; NULL: it could not be mapped */
+    int asked_gpu, asked_channel;    /* GPU and channel that it is to be mapped for */
+    unsigned asked_life;             /* of that GPU */
+    uint64_t asked_at;               /* time */
+    int joined[TUTTI_MAPPING_SIZES]; /* 1: memory of the peer, of this size, has been mapped: the next costs less */
+    int kernels;                     /* 1: a short message waits for the mapping: kernels are loaded with it */
+    _Atomic int mapping;             /* enum tutti_endpoint_mapping */
+    int fd;                          /* of `mapping` MAPPING; -1: none */
+    struct tutti_mapping *mapped;    /* of `mapping` MAPPED; NULL: it could not be mapped */
     struct tutti_endpoint *endpoint;
     struct tutti_endpoint_hopeless {
         uint64_t id; /* of an allocation that could not be mapped for this GPU */

@@ -53,6 +53,9 @@ tutti_mpi_test(mpi-puts-three PROGRAM mpi-puts RANKS 3 RANKS_MPICH 2 ENV ${stats
 # Senders that are late are not waited for.
 tutti_mpi_test(mpi-puts-exchange PROGRAM mpi-puts RANKS 2 ARGS 60 0 ENV ${stats} "TUTTI_RULES=message:*@direct message_put:*@exchange"
                TUTTI_HOST_GPUS=2 TIMEOUT 60)
+# The second large allocation is mapped sooner than the first one.
+program(large_arrays)
+tutti_mpi_test(mpi-large-arrays PROGRAM mpi-large_arrays RANKS 2 ENV ${stats} TUTTI_HOST_MAPPING_US=2000 TUTTI_HOST_JOINED_US=200 TIMEOUT 60)
 program(alike)
 tutti_mpi_test(mpi-alike PROGRAM mpi-alike RANKS 2 ENV ${stats} TIMEOUT 45)
 tutti_mpi_test(mpi-alike-direct PROGRAM mpi-alike RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 45)
