@@ -109,8 +109,8 @@ int tutti_cuda_stay_pack(struct tutti_stream *stream, const struct tutti_pack_st
     status = pack_function_of(scope.context, STAYS, &function);
     if (status == TUTTI_OK) {
         void *parameters[] = {(void *)(uintptr_t)args};
-        status = tutti_cuda_check(tutti_cuda.LaunchKernel(function, args->stay.blocks, 1, 1, TUTTI_PACK_THREADS, 1, 1,
-                                                          0, stream->handle, parameters, NULL),
+        const struct tutti_cuda_grid grid = {args->stay.blocks, TUTTI_PACK_THREADS, 1};
+        status = tutti_cuda_check(tutti_cuda_start_own(stream, function, grid, parameters),
                                   "launching the packing kernel that stays", scope.context);
     }
     tutti_cuda_leave(&scope);
