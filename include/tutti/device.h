@@ -48,8 +48,9 @@
 #include "tutti/device/copy.h"
 #include "tutti/device/rma.h"
 #include "tutti/device/team.h"
-#include "tutti/device/barrier.h"
 #include "tutti/device/wait.h"
+
+#include "tutti/device/barrier.h"
 
 #include "tutti/device/ctx.h"
 

@@ -25,8 +25,7 @@ enum {
     ANSWER = 2048,
     LONG_BYTES = 1 << 20,
     COPIED_BYTES = 400, /* of a long copy in a ns, at most */
-    AWAY_NS = 20000,    /* in which the program may do something else between two of them */
-    AWAY_PART = 4,      /* the same of others: a part of the time that a kernel stays */
+    AWAY_NS = 20000,    /* in which the program may do something else between two fetches */
     CLOCKS_NS = 1000,   /* between two looks at the clock that belong together, at most */
     SPINS = 64,         /* between looks at the clock */
     ASK_NS = 1000000    /* between questions to the device: they cost more than a look at the word */
@@ -153,9 +152,8 @@ static uint64_t channel_away(const struct tutti_pack_channel *channel, uint64_t 
 static uint64_t channel_forecast(struct tutti_pack_channel *channel, int fits, uint64_t bytes, uint64_t usual_ns)
 {
     const uint64_t now = tutti_now_ns();
-    const int is_long = bytes > LONG_BYTES;
-    const int away = channel_away(channel, now) > (is_long ? AWAY_NS : usual_ns / AWAY_PART);
-    return tutti_stay_forecast(&channel->forecast, now, fits, away, usual_ns + (is_long ? bytes / COPIED_BYTES : 0));
+    return tutti_stay_forecast(&channel->forecast, now, fits, channel_away(channel, now) > AWAY_NS,
+                               usual_ns + (bytes > LONG_BYTES ? bytes / COPIED_BYTES : 0));
 }
 
 /* Where the library decides which kernels stay: returns for how long a kernel that is launched behind this launch is to
