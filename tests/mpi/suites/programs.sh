@@ -137,7 +137,7 @@ gromacs() {
     gmx solvate -cs spc216.gro -box 3.2 3.2 3.2 -p topol.top -o w.gro && gmx grompp -f md.mdp -c w.gro -p topol.top -o t.tpr -maxwarn 5
 }
 gromacs_run() { gmx_mpi mdrun -s t.tpr -deffnm x -reprod -ntomp 1 -nb cpu -dlb no -tunepme no "$@"; }
-gromacs_result() { grep -aE 'Potential|Pressure|Constr|Kinetic|Conserved' -A1 x.log; }
+gromacs_result() { grep -aE 'Potential|Conserved En' -A1 x.log; }
 
 only=("$@")
 row hpcc 2 hpcc
