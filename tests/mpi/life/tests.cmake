@@ -11,22 +11,23 @@ tutti_mpi_test(mpi-wrong-mixed-fetched PROGRAM mpi-wrong_mixed RANKS 3 RANKS_MPI
 program(progress)
 tutti_mpi_test(mpi-progress PROGRAM mpi-progress RANKS 2)
 program(deadlocks EVERYWHERE WITH life/deadlocks_calls.c life/deadlocks_reductions.c)
-tutti_mpi_test(mpi-deadlocks PROGRAM mpi-deadlocks RANKS 3 RANKS_MPICH 2)
-tutti_mpi_test(mpi-deadlocks-moves PROGRAM mpi-deadlocks RANKS 3 RANKS_MPICH 2 ARGS moves ENV TUTTI_RULES=message:*@direct)
-tutti_mpi_test(mpi-deadlocks-moves-calls PROGRAM mpi-deadlocks RANKS 3 ARGS moves calls ENV TUTTI_RULES=message:*@direct
+set(still TIMEOUT 200) # a case that stands still ends after 15 s where the machine is idle, later where it is not
+tutti_mpi_test(mpi-deadlocks PROGRAM mpi-deadlocks RANKS 3 RANKS_MPICH 2 ${still})
+tutti_mpi_test(mpi-deadlocks-moves PROGRAM mpi-deadlocks RANKS 3 RANKS_MPICH 2 ${still} ARGS moves ENV TUTTI_RULES=message:*@direct)
+tutti_mpi_test(mpi-deadlocks-moves-calls PROGRAM mpi-deadlocks RANKS 3 ${still} ARGS moves calls ENV TUTTI_RULES=message:*@direct
                MPIS openmpi openmpi5 mpich)
-tutti_mpi_test(mpi-deadlocks-nodes-1 PROGRAM mpi-deadlocks RANKS 3 ENV TUTTI_NODE_RANKS=1 MPIS openmpi)
+tutti_mpi_test(mpi-deadlocks-nodes-1 PROGRAM mpi-deadlocks RANKS 3 ${still} ENV TUTTI_NODE_RANKS=1 MPIS openmpi)
 # Where the MPI has progress hooks.
-tutti_mpi_test(mpi-deadlocks-nodes-2 PROGRAM mpi-deadlocks RANKS 3 RANKS_MPICH 3 ENV TUTTI_NODE_RANKS=2
+tutti_mpi_test(mpi-deadlocks-nodes-2 PROGRAM mpi-deadlocks RANKS 3 RANKS_MPICH 3 ${still} ENV TUTTI_NODE_RANKS=2
                MPIS openmpi openmpi5 mpich mpich5 mpiabi)
-tutti_mpi_test(mpi-deadlocks-calls PROGRAM mpi-deadlocks RANKS 3 ARGS calls MPIS openmpi openmpi5)
-tutti_mpi_test(mpi-deadlocks-calls PROGRAM mpi-deadlocks RANKS 3 ARGS calls no-pairs MPIS mpich mpich5 mpiabi)
+tutti_mpi_test(mpi-deadlocks-calls PROGRAM mpi-deadlocks RANKS 3 ${still} ARGS calls MPIS openmpi openmpi5)
+tutti_mpi_test(mpi-deadlocks-calls PROGRAM mpi-deadlocks RANKS 3 ${still} ARGS calls no-pairs MPIS mpich mpich5 mpiabi)
 # Or a thread. Not under MPICH 4.0, which now and then fails by itself with several.
-tutti_mpi_test(mpi-deadlocks-thread PROGRAM mpi-deadlocks RANKS 2 ARGS calls ENV TUTTI_ASYNC_PROGRESS=1 MPIS openmpi impi)
-tutti_mpi_test(mpi-deadlocks-thread PROGRAM mpi-deadlocks RANKS 2 ARGS calls no-pairs ENV TUTTI_ASYNC_PROGRESS=1 MPIS mpich5)
-tutti_mpi_test(mpi-deadlocks-nodes-thread PROGRAM mpi-deadlocks RANKS 3 ENV TUTTI_ASYNC_PROGRESS=1 TUTTI_NODE_RANKS=2
+tutti_mpi_test(mpi-deadlocks-thread PROGRAM mpi-deadlocks RANKS 2 ${still} ARGS calls ENV TUTTI_ASYNC_PROGRESS=1 MPIS openmpi impi)
+tutti_mpi_test(mpi-deadlocks-thread PROGRAM mpi-deadlocks RANKS 2 ${still} ARGS calls no-pairs ENV TUTTI_ASYNC_PROGRESS=1 MPIS mpich5)
+tutti_mpi_test(mpi-deadlocks-nodes-thread PROGRAM mpi-deadlocks RANKS 3 ${still} ENV TUTTI_ASYNC_PROGRESS=1 TUTTI_NODE_RANKS=2
                MPIS mpich5 impi)
-tutti_mpi_test(mpi-deadlocks-nodes-1 PROGRAM mpi-deadlocks RANKS 2 ENV TUTTI_NODE_RANKS=1 MPIS mpich)
+tutti_mpi_test(mpi-deadlocks-nodes-1 PROGRAM mpi-deadlocks RANKS 2 ${still} ENV TUTTI_NODE_RANKS=1 MPIS mpich)
 program(at_end EVERYWHERE)
 tutti_mpi_test(mpi-at-end PROGRAM mpi-at_end RANKS 2 EVERYWHERE)
 tutti_mpi_program(mpi-uneven SOURCES life/uneven.c MPIS ${TUTTI_MPI_SYSTEM})
