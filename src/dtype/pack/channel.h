@@ -6,6 +6,7 @@
 
 #include "dtype/pack/stay.h"
 #include "dtype/pack/stay_forecast.h"
+#include "dtype/pack/stay_trial.h"
 
 struct tutti_pack_channel {
     struct tutti_pack_channel *next;
@@ -25,6 +26,7 @@ struct tutti_pack_channel {
     unsigned beside;    /* KiB that engines copy at the same time; 0: a launch without TUTTI_PACK_BESIDE */
     struct tutti_stay stay;
     struct tutti_stay_forecast forecast;
+    struct tutti_stay_trial trial;
     uint64_t waited;     /* tutti_progress_waited() when the last fetch ended */
     int fetches;         /* 1: the launch that is being made is a fetch, after which a kernel may stay by forecast */
     int first;           /* 1: the kernel of a first launch stays for the second one (dtype/pack.h) */
