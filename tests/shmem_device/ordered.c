@@ -107,11 +107,16 @@ static void around_body(int pe, void *context)
     struct program_heap *const heap = pes.heap[pe];
     const struct timespec late = {.tv_nsec = 20000000};
     uint64_t got[2];
-    for (int i = 0; i < AROUND; i++) {
+    uint64_t *const reached = (uint64_t *)(void *)heap->out + 1; /* barriers that this PE has begun */
+    for (uint64_t i = 0; i < AROUND; i++) {
+        if (i % 8 == 4 * (uint64_t)pe)
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        tshmem_uint64_p(reached, i + 1, pe);
         if (i % 2)
             tshmem_sync_warp(TSHMEM_TEAM_WORLD);
         else
             tshmem_barrier_block(TSHMEM_TEAM_WORLD);
+        wrong[pe] += tshmem_uint64_g(reached, 1 - pe) < i + 1;
     }
     for (uint64_t i = 0; i < 2; i++) {
         const uint64_t own = 100 * i + (uint64_t)pe;
@@ -139,7 +144,8 @@ static void around(uint32_t old)
         }
     }
     pes_run(&pes, around_body, wrong);
-    CHECK(wrong[0] + wrong[1] == 0 && pes.abort[0] + pes.abort[1] == 0, "packets of step %u: old ones were taken", old);
+    CHECK(wrong[0] + wrong[1] == 0 && pes.abort[0] + pes.abort[1] == 0,
+          "packets of step %u: old ones were taken, or a barrier did not wait", old);
     pes_close(&pes);
 }
 
