@@ -3,55 +3,18 @@
  * some call that rank 1 makes only when that is over. Kinds: device memory on all ranks, or on all but rank 0 (then
  * the MPI makes the call, late, and nothing may overtake it). And messages without a receive, before one that a
  * rank waits for. An alarm ends a deadlock. */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "deadlocks.h"
 #include "kit.h"
 
-enum { COUNT = 700, LONG = 1 << 20, SECONDS = 15, TURNS = 12, LATE_US = 10000, RANKS_MOST = 8 };
+enum { COUNT = 700, LONG = 1 << 20, LATE_US = 10000, RANKS_MOST = 8 };
 static int moves; /* 1: an allgather is open in place of the allreduce */
-static const char *doing = "start";
 static struct kit_buffer in, out, box;
 static char *text;
-
-/* The processor's time of this process, in seconds. */
-static double had(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-/* Of the case that runs: what this process had when it began, and how often its time has passed. */
-static double had_before;
-static int turns;
-
-static void begin(void)
-{
-    had_before = had();
-    turns = 0;
-    alarm(SECONDS);
-}
-
-/* On a machine with more to do than it has cores, a case takes as long as this process waits for its turns: it stands
- * still when the process has had a third of the time, or TURNS times have passed. */
-static void too_long(int signal)
-{
-    char line[160];
-    if (++turns < TURNS && had() - had_before < SECONDS / 3.0) {
-        alarm(SECONDS);
-        return;
-    }
-    int n = snprintf(line, sizeof line, "rank %d stands still: %s\n", kit_rank, doing);
-    (void)signal;
-    (void)!write(2, line, (size_t)n);
-    _exit(3);
-}
 
 /* ---- the calls that rank 0 is in ---- */
 
@@ -264,8 +227,7 @@ static void run_case(const struct still_case *it, int mixed, enum place place)
     const int other = place != SAME, low = place == LARGER && kit_rank > 1 ? kit_rank : 0;
     const int ranks = place != LARGER ? kit_size : kit_rank > 1 ? 1 : 2;
     snprintf(name, sizeof name, "%s%s, %s memory", it->name, names[place], mixed ? "mixed" : "device");
-    doing = name;
-    begin();
+    still_begin(name);
     if (place == LARGER)
         MPI_Comm_split(MPI_COMM_WORLD, low, kit_rank, &comm);
     else
@@ -325,8 +287,7 @@ static void order(int round)
     MPI_Status status[STARTED + 1];
     int one[2] = {kit_rank, 1}, sum[2] = {0, 0}, value = kit_rank == 0 ? 1000 + round : -1, all[8], sums[2] = {0, 0};
     int behind[2] = {0, 0};
-    doing = "nonblocking calls behind one that the MPI makes late";
-    begin();
+    still_begin("nonblocking calls behind one that the MPI makes late");
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     if (round % 2) /* not the first one of its communicator */
         CHECK(reduce_host(comm, 0), "the first call of round %d", round);
@@ -381,8 +342,7 @@ static void unexpected(int round)
 {
     int small = round, got = -1, one[2] = {1, 2};
     MPI_Request request = MPI_REQUEST_NULL;
-    doing = "an allreduce behind a message that nobody has asked for";
-    begin();
+    still_begin("an allreduce behind a message that nobody has asked for");
     memset(text, 'a' + round, LONG);
     if (kit_rank == 0)
         MPI_Irecv(text, LONG, MPI_CHAR, 1, 2, MPI_COMM_WORLD, &request);
@@ -432,7 +392,7 @@ int main(int argc, char **argv)
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (kit_size < 2)
         kit_skip("deadlocks", "needs two ranks");
-    signal(SIGALRM, too_long);
+    still_watch();
     const int calls = has_argument(argc, argv, "calls");
     moves = has_argument(argc, argv, "moves");
     if (kit_size > RANKS_MOST)

@@ -13,6 +13,10 @@ struct still_case {
     int device;                            /* 1: not with mixed memory: some MPI makes no progress in it by itself */
 };
 
+/* deadlocks_alarm.c: a case begins; before the first one. A case that stands still ends the process with status 3. */
+void still_begin(const char *name);
+void still_watch(void);
+
 /* deadlocks_reductions.c: reductions that Tutti leaves to the MPI. */
 int still_reduce_nothing(MPI_Comm comm, int first);
 int still_scatter_nothing(MPI_Comm comm, int first);

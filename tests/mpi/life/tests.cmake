@@ -10,7 +10,7 @@ tutti_mpi_test(mpi-wrong-mixed-fetched PROGRAM mpi-wrong_mixed RANKS 3 RANKS_MPI
                ENV ${stats} TUTTI_RULES=message:*@direct)
 program(progress)
 tutti_mpi_test(mpi-progress PROGRAM mpi-progress RANKS 2)
-program(deadlocks EVERYWHERE WITH life/deadlocks_calls.c life/deadlocks_reductions.c)
+program(deadlocks EVERYWHERE WITH life/deadlocks_alarm.c life/deadlocks_calls.c life/deadlocks_reductions.c)
 set(still TIMEOUT 200) # a case that stands still ends after 15 s where the machine is idle, later where it is not
 tutti_mpi_test(mpi-deadlocks PROGRAM mpi-deadlocks RANKS 3 RANKS_MPICH 2 ${still})
 tutti_mpi_test(mpi-deadlocks-moves PROGRAM mpi-deadlocks RANKS 3 RANKS_MPICH 2 ${still} ARGS moves ENV TUTTI_RULES=message:*@direct)

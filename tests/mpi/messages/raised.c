@@ -10,7 +10,7 @@
 #include "kit.h"
 #include "real_mpi.h"
 
-enum { LONG = 9000, SHORT = 5000, FEW = 20, FEWER = 10, TWO = 2, ONE = 1, TAG = 4, TRIES = 100000000 };
+enum { LONG = 9000, SHORT = 5000, FEW = 20, FEWER = 10, TWO = 2, ONE = 1, TAG = 4, TRIES = 100000000, AGAIN = 1000 };
 
 static MPI_Comm comm;
 static int on_comm, on_world, on_self;
@@ -146,6 +146,21 @@ static int is_fine(const struct seen *want, const struct seen *got, int short_la
            (calls == 1 || calls == want->on_comm + want->on_world + want->on_self);
 }
 
+/* Collective. Intel MPI by itself reports some long messages otherwise than others: it may do so here too. */
+static int is_fine_again(int way, struct kit_buffer *b, int sent, int count, const struct seen *want,
+                         const struct seen *got, int short_later)
+{
+    int fine = kit_rank == 0 || is_fine(want, got, short_later), again = !fine && b->kind == KIT_HOST;
+    MPI_Bcast(&again, 1, MPI_INT, 1, MPI_COMM_WORLD);
+    for (int i = 0; i < AGAIN && again; i++) {
+        const struct seen next = one(&itself, way, b, sent, count);
+        fine |= is_fine(&next, got, short_later);
+        again = !fine;
+        MPI_Bcast(&again, 1, MPI_INT, 1, MPI_COMM_WORLD);
+    }
+    return fine;
+}
+
 static void try_once(int way, enum kit_kind memory, int sent, int count, const char *when)
 {
     struct kit_buffer b;
@@ -154,8 +169,9 @@ static void try_once(int way, enum kit_kind memory, int sent, int count, const c
     if (memory == KIT_HOST)
         want = one(&itself, way, &b, sent, count);
     const struct seen got = one(&library, way, &b, sent, count);
+    const int fine = is_fine_again(way, &b, sent, count, &want, &got, count <= FEWER && strcmp(when, "first") != 0);
     CHECK(
-        kit_rank == 0 || is_fine(&want, &got, count <= FEWER && strcmp(when, "first") != 0),
+        fine,
         "%s of %d integers, %d sent, %s memory, %s: class %d, the handler of the communicator was called %d times, of "
         "MPI_COMM_WORLD %d, of MPI_COMM_SELF %d; not %d, %d, %d, %d",
         way_name(way), count, sent, memory == KIT_HOST ? "host" : "device", when, got.class, got.on_comm, got.on_world,
