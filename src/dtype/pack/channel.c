@@ -240,16 +240,18 @@ void tutti_pack_channel_keep(struct tutti_pack_channel *channel)
 
 enum { LOST_MOST = 12 };
 
-/* The user's TUTTI_LINGER_US, 0 where the library decides. */
-static uint64_t linger_asked(unsigned how)
+/* The user's TUTTI_LINGER_US, 0 where the library decides. A kernel that waits on a shared GPU costs the other ranks
+ * their turns. */
+static uint64_t linger_asked(int gpu, unsigned how)
 {
     const long asked = tutti_settings()->linger_us;
-    return how & TUTTI_PACK_KEEP && asked > 0 ? (uint64_t)asked * 1000 : 0;
+    return how & TUTTI_PACK_KEEP && asked > 0 && !tutti_gpu_is_shared(gpu) ? (uint64_t)asked * 1000 : 0;
 }
 
 void tutti_pack_channel_stays(struct tutti_pack_channel *channel, const struct tutti_device *device, unsigned how)
 {
-    const uint64_t asked = linger_asked(how), pair = asked > TUTTI_PACK_PAIR_NS ? asked : TUTTI_PACK_PAIR_NS;
+    const uint64_t asked = linger_asked(channel->gpu, how),
+                   pair = asked > TUTTI_PACK_PAIR_NS ? asked : TUTTI_PACK_PAIR_NS;
     const int is_pair = (how & (TUTTI_PACK_FIRST | TUTTI_PACK_SECOND)) != 0;
     const int fetch = how & TUTTI_PACK_KEEP && how & TUTTI_PACK_ALONE && !is_pair && !tutti_gpu_is_shared(channel->gpu);
     channel->linger_ns = asked;
