@@ -388,6 +388,8 @@ int main(int argc, char **argv)
         when_scratch_pays();
     else if (argc > 1 && strcmp(argv[1], "short") == 0)
         short_stay_staged();
+    else if (argc > 1)
+        CHECK(0, "no part is called %s", argv[1]);
     else
         before_it_is_mapped();
     kit_close(&first);
