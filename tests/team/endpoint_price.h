@@ -19,6 +19,7 @@ enum {
     ENGINE = 3000,  /* that an engine takes longer to fetch than a kernel */
     CREDIT = 50000, /* ns that an allocation has lost before it is mapped on credit */
     ALL_CREDIT = 4 * USUAL,
+    LARGE_CREDIT = 6 * USUAL, /* the same of a large allocation */
     AWAIT = 128,
     BYTES = 20000,
     LOSES = 12572, /* of a message of BYTES bytes that is staged */

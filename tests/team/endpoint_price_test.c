@@ -45,6 +45,7 @@ static void prices(void)
     theirs->mapping_ns[TUTTI_MAPPING_SMALL] = 3ull * MOST;
     ASKED(++ids, 0, BYTES, messages_that_lose(MOST, each), TUTTI_PAYS, "after one that the machine held");
     theirs->mapping_ns[TUTTI_MAPPING_SMALL] = LAST;
+    endpoint.lent = LARGE_CREDIT;
     ASKED(++ids, LARGE, BYTES, messages_that_lose(LARGE_TIMES * USUAL, each), TUTTI_PAYS, "the first large one");
     ASKED(++ids, LARGE - 1, BYTES, messages_that_lose(LAST, each), TUTTI_PAYS, "the longest of usual ones");
     theirs->mapping_ns[TUTTI_MAPPING_LARGE] = SLOW;
@@ -188,6 +189,23 @@ static void credit(void)
     CHECK(few(BYTES, by_credit) && endpoint.lent == ALL_CREDIT, "the whole credit is not lent");
 }
 
+/* The first large allocation takes longer to map than the credit of usual ones lasts, and is mapped on credit all the
+ * same: one of them, while little else is lent. Then usual ones have none until messages have saved it again. */
+static void large_credit(void)
+{
+    enum { LARGE = 256 << 20, FIRST_LARGE = 5 * USUAL };
+    const uint64_t lost = (uint64_t)by_credit * LOSES;
+    begin(&without_engines, 0);
+    ASKED(++ids, LARGE, BYTES, by_credit, TUTTI_PAYS_AWAITS, "the first large one");
+    CHECK(endpoint.lent == FIRST_LARGE - lost, "%llu ns are lent for it", (unsigned long long)endpoint.lent);
+    CHECK(!few(BYTES, by_credit), "a usual one is mapped on credit beside it");
+    const int more = messages_that_lose(FIRST_LARGE - (LARGE_CREDIT - endpoint.lent), LOSES);
+    ASKED(++ids, LARGE, BYTES, more, TUTTI_PAYS_AWAITS, "another large one, as long as none is mapped");
+    begin(&without_engines, 0);
+    endpoint.lent = LARGE_CREDIT - (FIRST_LARGE - lost) + 1;
+    ASKED(++ids, LARGE, BYTES, by_credit + 1, TUTTI_PAYS_AWAITS, "a large one, when too much is lent");
+}
+
 /* Those behind the message that brings a mapping on credit wait too, and no more than 128 that do not bring it again.
  * Nothing more is lent for the allocation: it is asked for again by its own account. */
 static void awaited(void)
@@ -248,6 +266,7 @@ int main(int argc, char **argv)
         places();
         made_before();
         credit();
+        large_credit();
         awaited();
         saved();
     }

@@ -26,7 +26,8 @@ enum {
     CREDIT_FROM_NS = 50000, /* an allocation that has lost so much, by so many messages, is mapped on credit; */
     CREDIT_MESSAGES = 3,
     CREDIT_AT_ONCE_NS = 100000, /* by so much with its first message */
-    CREDIT_MAPPINGS = 4,        /* of usual allocations */
+    CREDIT_MAPPINGS = 4,        /* of usual allocations, */
+    CREDIT_LARGE = 6,           /* or one large mapping, which takes as long as five of these, and a little more */
     AWAITING_MOST = 128,        /* messages that wait for such a mapping */
     AWAITS_TIMES = 2, /* of what a mapping takes: so long they wait. Both ranks may map at once, one behind the other */
     KERNELS_PART = 3, /* of the time of loading the kernels: so much all messages must have lost before */
@@ -76,16 +77,22 @@ static struct tutti_endpoint_account *account_of(struct tutti_endpoint_from *to,
     return account;
 }
 
+/* ns that may be lent at a time. The first large mapping of a process costs more than some usual ones. */
+static uint64_t price_credit(const struct tutti_endpoint *endpoint, enum tutti_mapping_size size)
+{
+    const uint64_t usual = endpoint->device->share.usual_ns();
+    return usual * (size == TUTTI_MAPPING_LARGE ? CREDIT_LARGE : CREDIT_MAPPINGS);
+}
+
 /* 1 if the credit pays what a mapping costs more than its messages have lost. */
-static int price_lends(struct tutti_endpoint *endpoint, const struct tutti_endpoint_account *account, uint64_t mapping)
-    TUTTI_HOLDS(endpoint->lock)
+static int price_lends(struct tutti_endpoint *endpoint, const struct tutti_endpoint_account *account, uint64_t mapping,
+                       enum tutti_mapping_size size) TUTTI_HOLDS(endpoint->lock)
 {
     const uint64_t more = account->spent < mapping ? mapping - account->spent : 0;
     const int some = account->messages >= CREDIT_MESSAGES && account->spent >= CREDIT_FROM_NS;
     if ((!some && account->spent < CREDIT_AT_ONCE_NS) || account->next || tutti_settings()->mapping_price_us ||
         more == 0 || /* the kernels alone are not paid for */
-        atomic_load_explicit(&endpoint->lent, memory_order_relaxed) + more >
-            CREDIT_MAPPINGS * endpoint->device->share.usual_ns())
+        atomic_load_explicit(&endpoint->lent, memory_order_relaxed) + more > price_credit(endpoint, size))
         return 0;
     atomic_fetch_add_explicit(&endpoint->lent, more, memory_order_relaxed);
     tutti_count("allocations of this rank", TUTTI_OUTCOME_ASKED, "to be mapped on credit");
@@ -105,8 +112,8 @@ void tutti_endpoint_saves(struct tutti_endpoint *endpoint, uint64_t bytes)
  * allocation at a time, or cannot map this one: it is asked again ever more seldom. mapping: the price without
  * kernels. */
 static enum tutti_pays price_asks(struct tutti_endpoint *endpoint, struct tutti_endpoint_from *to,
-                                  struct tutti_endpoint_account *account, uint64_t ns, uint64_t mapping,
-                                  uint64_t kernels) TUTTI_HOLDS(endpoint->lock)
+                                  struct tutti_endpoint_account *account, uint64_t ns, enum tutti_mapping_size size,
+                                  uint64_t mapping, uint64_t kernels) TUTTI_HOLDS(endpoint->lock)
 {
     const uint64_t least = account->next ? account->next : mapping;
     account->spent += ns;
@@ -117,7 +124,7 @@ static enum tutti_pays price_asks(struct tutti_endpoint *endpoint, struct tutti_
         account->awaits--;
         return TUTTI_PAYS_AWAITS;
     }
-    if (!pays && !price_lends(endpoint, account, mapping))
+    if (!pays && !price_lends(endpoint, account, mapping, size))
         return TUTTI_PAYS_NOT;
     if (!pays)
         account->awaits = AWAITING_MOST;
@@ -165,7 +172,8 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
     const int several = tutti_endpoint_several(endpoint, m->peer, m->index, m->id), gpu = endpoint->gpu[m->index].gpu;
     const int maps = atomic_load(&theirs->maps[endpoint->node->rank][m->index]);
     const int turns = tutti_endpoint_takes_turns(endpoint, m->peer, gpu);
-    const uint64_t mapping = tutti_endpoint_price(endpoint, to, theirs, tutti_mapping_size(m->extent));
+    const enum tutti_mapping_size size = tutti_mapping_size(m->extent);
+    const uint64_t mapping = tutti_endpoint_price(endpoint, to, theirs, size);
     const int lacks = m->bytes > TUTTI_ENDPOINT_FIRST_BYTES && tutti_endpoint_lacks_kernels(endpoint, gpu);
     tutti_fiber_take(&endpoint->lock);
     struct tutti_endpoint_account *const account = account_of(to, m->id);
@@ -180,7 +188,7 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
                                   : packing_loses(m->bytes);
     const uint64_t saves = turns && stays ? 0 : loses_unpacked(m->bytes, single);
     const enum tutti_pays pays =
-        price_asks(endpoint, to, account, lost, mapping, lacks || turns ? 0 : price_of_kernels(gpu));
+        price_asks(endpoint, to, account, lost, size, mapping, lacks || turns ? 0 : price_of_kernels(gpu));
     const int shows = shows_scratch(endpoint, to, m->index, maps);
     const int scratch_pays =
         maps != TUTTI_MAPS && several &&
