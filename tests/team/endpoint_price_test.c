@@ -149,17 +149,32 @@ static int few(uint64_t bytes, int messages)
     return how == TUTTI_PAYS_AWAITS;
 }
 
-static void save(int messages)
+/* Messages from the allocation, which is mapped. */
+static void save(uint64_t id, int messages)
 {
     for (int i = 0; i < messages; i++)
-        tutti_endpoint_saves(&endpoint, BYTES);
+        tutti_endpoint_saves(&endpoint, id, BYTES);
 }
 
+/* Allocations one after the other: how many of them are mapped on credit. */
 static int few_times(int times)
 {
     int n = 0;
     for (int i = 0; i < times; i++)
         n += few(BYTES, by_credit);
+    return n;
+}
+
+/* The same of allocations that send in turns, and of which each is sent from again later. */
+static int in_turns(int allocations)
+{
+    const uint64_t first = ids + 1;
+    int n = 0;
+    ids += (uint64_t)allocations;
+    for (int k = 0; k < by_credit; k++) {
+        for (int i = 0; i < allocations; i++)
+            n += message(first + (uint64_t)i, 0, BYTES, 1) == TUTTI_PAYS_AWAITS;
+    }
     return n;
 }
 
@@ -170,16 +185,17 @@ static void credit(void)
     enum { PAIR_BYTES = 110000, AT_ONCE_BYTES = 457140, BELOW = AT_ONCE_BYTES - 5, QUICK = 300000 };
     const int of_usual = ALL_CREDIT / (USUAL - by_credit * LOSES), of_quick = ALL_CREDIT / (QUICK - by_credit * LOSES);
     begin(&without_engines, 0);
-    int n = few_times(3 * of_usual);
+    int n = in_turns(3 * of_usual);
     CHECK(n == of_usual, "%d allocations are mapped on credit, not %d", n, of_usual);
     begin(&without_engines, 0);
     CHECK(!few(BYTES, by_credit - 1) && !few(PAIR_BYTES, 2) && few(PAIR_BYTES, 3), "by two messages, or by too little");
+    begin(&without_engines, 0);
     CHECK(!few(BELOW, 1) && few(AT_ONCE_BYTES, 1), "by one message");
     /* Where mappings are quick, more of them. */
     begin(&without_engines, 0);
     theirs->mapping_ns[TUTTI_MAPPING_SMALL] = QUICK;
     from[PEER].leased = 7;
-    n = few_times(2 * of_quick);
+    n = in_turns(2 * of_quick);
     CHECK(n == of_quick, "%d quick mappings on credit, not %d", n, of_quick);
     /* A mapping that takes longer than the credit is not made on credit. */
     begin(&without_engines, 0);
@@ -200,10 +216,43 @@ static void large_credit(void)
     CHECK(endpoint.lent == FIRST_LARGE - lost, "%llu ns are lent for it", (unsigned long long)endpoint.lent);
     CHECK(!few(BYTES, by_credit), "a usual one is mapped on credit beside it");
     const int more = messages_that_lose(FIRST_LARGE - (LARGE_CREDIT - endpoint.lent), LOSES);
-    ASKED(++ids, LARGE, BYTES, more, TUTTI_PAYS_AWAITS, "another large one, as long as none is mapped");
+    const uint64_t other = ++ids;
+    CHECK(message(other, LARGE, BYTES, 1) == TUTTI_PAYS_NOT, "another large one is mapped at once");
+    save(other - 2, 1); /* the first one is used beside it */
+    endpoint.lent = FIRST_LARGE - lost;
+    ASKED(other, LARGE, BYTES, more - 1, TUTTI_PAYS_AWAITS, "another large one, as long as none is mapped");
+}
+
+/* Allocations that are new every few messages: after one of them, or as many quick ones as it costs, no more are mapped
+ * on credit, until others have saved that. */
+static void short_lived(void)
+{
+    enum { QUICK = 300000, ALL = 40 };
+    const uint64_t more = USUAL - (uint64_t)by_credit * LOSES;
+    const int of_quick = USUAL / (QUICK - by_credit * LOSES), one = messages_that_lose(2 * more - USUAL, LOSES);
     begin(&without_engines, 0);
-    endpoint.lent = LARGE_CREDIT - (FIRST_LARGE - lost) + 1;
-    ASKED(++ids, LARGE, BYTES, by_credit + 1, TUTTI_PAYS_AWAITS, "a large one, when too much is lent");
+    CHECK(few(BYTES, by_credit), "the first one is not mapped on credit");
+    CHECK(few_times(ALL) == 0 && endpoint.lent == more, "%llu ns are lent in vain", (unsigned long long)endpoint.lent);
+    save(ids + 1, one - 1); /* of another one, which has been mapped by its own losses */
+    CHECK(!few(BYTES, by_credit), "lent more than was saved");
+    save(ids + 1, 1);
+    CHECK(few(BYTES, by_credit), "not lent what was saved");
+    CHECK(few_times(ALL) == 0, "lent again");
+    /* Saved all: the next ones have the whole credit again, while they are used. */
+    save(ids + 1, 2 * (int)(USUAL / LOSES));
+    CHECK(endpoint.lent == 0, "%llu ns stay lent", (unsigned long long)endpoint.lent);
+    CHECK(few(BYTES, by_credit), "not lent though all was saved");
+    const uint64_t last = ids, next = ++ids;
+    enum tutti_pays how = message(next, 0, BYTES, 1);
+    save(last, 1); /* it is used beside the next one */
+    for (int i = 1; i < by_credit; i++)
+        how = message(next, 0, BYTES, 1);
+    CHECK(how == TUTTI_PAYS_AWAITS, "not lent beside an allocation that is used");
+    begin(&without_engines, 0);
+    theirs->mapping_ns[TUTTI_MAPPING_SMALL] = QUICK;
+    from[PEER].leased = 7;
+    const int n = few_times(ALL);
+    CHECK(n == of_quick, "%d quick mappings in vain, not %d", n, of_quick);
 }
 
 /* Those behind the message that brings a mapping on credit wait too, and no more than 128 that do not bring it again.
@@ -228,16 +277,10 @@ static void awaited(void)
 /* Messages from mapped allocations save the credit again, and no more than that. */
 static void saved(void)
 {
-    const int one = messages_that_lose(USUAL - (uint64_t)by_credit * LOSES, LOSES);
     begin(&without_engines, 1);
-    save(one - 1);
-    CHECK(!few(BYTES, by_credit), "lent more than was saved");
-    save(1);
-    CHECK(few(BYTES, by_credit), "not lent what was saved");
-    CHECK(!few(BYTES, by_credit), "lent twice");
-    save(3 * ALL_CREDIT / LOSES);
+    save(7, 3 * ALL_CREDIT / LOSES);
     CHECK(endpoint.lent == 0, "%llu ns stay lent", (unsigned long long)endpoint.lent);
-    const int n = few_times(12), of_usual = ALL_CREDIT / (USUAL - by_credit * LOSES);
+    const int n = in_turns(12), of_usual = ALL_CREDIT / (USUAL - by_credit * LOSES);
     CHECK(n == of_usual, "%d allocations are mapped on credit again, not %d", n, of_usual);
 }
 
@@ -267,6 +310,7 @@ int main(int argc, char **argv)
         made_before();
         credit();
         large_credit();
+        short_lived();
         awaited();
         saved();
     }

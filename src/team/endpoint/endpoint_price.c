@@ -9,6 +9,9 @@
  * mappings pay never waits for them: also one that times a few exchanges to choose among ways of its own (a tuner). The
  * message that brings a mapping on credit waits for it, and so do those behind it: the driver holds back the copies of
  * staged ones meanwhile.
+ *
+ * A program whose allocations are new every few messages would spend all of the credit in vain. So the credit is that
+ * of one mapping while mappings are owed for and the allocation that was mapped on credit last is not used any more.
  */
 #include "team/endpoint/endpoint_own.h"
 
@@ -65,7 +68,8 @@ static uint64_t loses_unpacked(uint64_t bytes, uint64_t shorter)
     return bytes > shorter && all > packed ? all - packed : 0;
 }
 
-static struct tutti_endpoint_account *account_of(struct tutti_endpoint_from *to, uint64_t id)
+static struct tutti_endpoint_account *account_of(const struct tutti_endpoint *endpoint, struct tutti_endpoint_from *to,
+                                                 uint64_t id)
 {
     struct tutti_endpoint_account *const all = to->account[tutti_mix(id) % TUTTI_ENDPOINT_ACCOUNTS];
     for (int i = 0; i < TUTTI_ENDPOINT_WAYS; i++) {
@@ -73,15 +77,25 @@ static struct tutti_endpoint_account *account_of(struct tutti_endpoint_from *to,
             return &all[i];
     }
     struct tutti_endpoint_account *account = &all[to->accounts++ % TUTTI_ENDPOINT_WAYS];
-    *account = (struct tutti_endpoint_account){.id = id};
+    *account = (struct tutti_endpoint_account){
+        .id = id, .debtor = atomic_load_explicit(&endpoint->debtor_messages, memory_order_relaxed)};
     return account;
 }
 
-/* ns that may be lent at a time. The first large mapping of a process costs more than some usual ones. */
-static uint64_t price_credit(const struct tutti_endpoint *endpoint, enum tutti_mapping_size size)
+/* A message from this allocation, which may be the last that was mapped on credit. */
+static void price_sees_debtor(struct tutti_endpoint *endpoint, uint64_t id)
 {
-    const uint64_t usual = endpoint->device->share.usual_ns();
-    return usual * (size == TUTTI_MAPPING_LARGE ? CREDIT_LARGE : CREDIT_MAPPINGS);
+    if (atomic_load_explicit(&endpoint->debtor, memory_order_relaxed) == id)
+        atomic_fetch_add_explicit(&endpoint->debtor_messages, 1, memory_order_relaxed);
+}
+
+/* ns that may be owed for mappings. The first large one of a process costs more than some usual ones. */
+static uint64_t price_credit(const struct tutti_endpoint *endpoint, const struct tutti_endpoint_account *account,
+                             enum tutti_mapping_size size, uint64_t lent)
+{
+    const int used = atomic_load_explicit(&endpoint->debtor_messages, memory_order_relaxed) != account->debtor;
+    const uint64_t all = size == TUTTI_MAPPING_LARGE ? CREDIT_LARGE : CREDIT_MAPPINGS;
+    return endpoint->device->share.usual_ns() * (lent == 0 || used ? all : 1);
 }
 
 /* 1 if the credit pays what a mapping costs more than its messages have lost. */
@@ -90,19 +104,24 @@ static int price_lends(struct tutti_endpoint *endpoint, const struct tutti_endpo
 {
     const uint64_t more = account->spent < mapping ? mapping - account->spent : 0;
     const int some = account->messages >= CREDIT_MESSAGES && account->spent >= CREDIT_FROM_NS;
+    const uint64_t lent = atomic_load_explicit(&endpoint->lent, memory_order_relaxed);
     if ((!some && account->spent < CREDIT_AT_ONCE_NS) || account->next || tutti_settings()->mapping_price_us ||
         more == 0 || /* the kernels alone are not paid for */
-        atomic_load_explicit(&endpoint->lent, memory_order_relaxed) + more > price_credit(endpoint, size))
+        lent + more > price_credit(endpoint, account, size, lent))
         return 0;
     atomic_fetch_add_explicit(&endpoint->lent, more, memory_order_relaxed);
+    atomic_store_explicit(&endpoint->debtor, account->id, memory_order_relaxed);
+    price_sees_debtor(endpoint, account->id);
     tutti_count("allocations of this rank", TUTTI_OUTCOME_ASKED, "to be mapped on credit");
     return 1;
 }
 
-void tutti_endpoint_saves(struct tutti_endpoint *endpoint, uint64_t bytes)
+void tutti_endpoint_saves(struct tutti_endpoint *endpoint, uint64_t id, uint64_t bytes)
 {
     const uint64_t saved = tutti_endpoint_loses(bytes);
     uint64_t lent = atomic_load_explicit(&endpoint->lent, memory_order_relaxed);
+    if (lent > 0)
+        price_sees_debtor(endpoint, id);
     while (lent > 0 && !atomic_compare_exchange_weak_explicit(&endpoint->lent, &lent, lent > saved ? lent - saved : 0,
                                                               memory_order_relaxed, memory_order_relaxed))
         ;
@@ -118,6 +137,7 @@ static enum tutti_pays price_asks(struct tutti_endpoint *endpoint, struct tutti_
     const uint64_t least = account->next ? account->next : mapping;
     account->spent += ns;
     account->messages++;
+    price_sees_debtor(endpoint, account->id);
     to->lost += ns;
     const int pays = account->spent >= least && (account->next || to->lost >= mapping + kernels / KERNELS_PART);
     if (account->awaits > 0 && !pays) {
@@ -176,7 +196,7 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
     const uint64_t mapping = tutti_endpoint_price(endpoint, to, theirs, size);
     const int lacks = m->bytes > TUTTI_ENDPOINT_FIRST_BYTES && tutti_endpoint_lacks_kernels(endpoint, gpu);
     tutti_fiber_take(&endpoint->lock);
-    struct tutti_endpoint_account *const account = account_of(to, m->id);
+    struct tutti_endpoint_account *const account = account_of(endpoint, to, m->id);
     const uint64_t single = m->alone ? TUTTI_ENDPOINT_FIRST_BYTES : TUTTI_ENDPOINT_SHORT_BYTES;
     const uint64_t shorter = account->messages ? single : TUTTI_ENDPOINT_FIRST_BYTES;
     const int stays = m->bytes <= (maps == TUTTI_MAPS && !turns ? shorter : LEFT_BYTES);

@@ -7,7 +7,7 @@
 
 #include "kit.h"
 
-enum { COLD = 10, HOT = 10, FEW = 2, BYTES = 58000, TAG = 3, TRIES = 4 };
+enum { COLD = 10, HOT = 10, FEW = 2, BYTES = 58000, TAG = 3, TRIES = 4, EARN = 150 /* they save a mapping, 2 ms */ };
 static const char unmapped[] = "allocation not mapped by the receiver yet", first[] = "first calls of a communicator";
 static struct kit_buffer out, in;
 static char data[BYTES];
@@ -69,6 +69,8 @@ static int tunes(int few, int collective, int last)
     MPI_Allreduce(&busy, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     CHECK(all || any || !last, "%s: %llu of the first exchanges are staged, and %llu of those that are timed", what,
           (unsigned long long)cold, (unsigned long long)hot);
+    for (int i = 0; i < EARN && !few && !all && !last; i++) /* or nothing is mapped in advance in the next try */
+        exchange(COLD + HOT + i, collective);
     kit_close(&out);
     kit_close(&in);
     return all;
