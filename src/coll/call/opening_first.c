@@ -1,7 +1,8 @@
 /* What the first team of a process takes: the team, and the kernels of its calls. Loading images of kernels takes
  * most of it, and needs none of the peers. So a thread does it while the MPI still makes the calls. One image is loaded
  * so, that of the first call that asks. If that call has blocks with gaps, or long ones, the packing kernels are loaded
- * besides, which fetch them.
+ * besides, which fetch them. The driver holds back the copies of staged calls meanwhile. So images of reductions, which
+ * take some milliseconds, are loaded when the calls have lost as much as the team costs, and not before.
  *
  * A call that moves data opens the first team in advance: its image is small, and a program that times some calls to
  * choose among ways of its own (a tuner, or a benchmark after its warm-up) so sees what later ones take. That is lent
@@ -20,7 +21,7 @@
 struct first_price {
     uint64_t begins, opens, kernels;
 };
-static const struct first_price of_reductions = {1250000, 3000000, 2000000};
+static const struct first_price of_reductions = {3000000, 3000000, 2000000};
 static const struct first_price of_moves = {TUTTI_OPENING_ADVANCE_NS / 4, TUTTI_OPENING_ADVANCE_NS, 0};
 
 /* The image of the first call, and what loads it: calls of the same image alone store here. */
