@@ -4,8 +4,9 @@
  * The first message of an allocation does not wait for the mapping, if that takes long: the MPI carries it meanwhile,
  * and later ones until the allocation is known; short ones are staged. Argument `pays`: an allocation is mapped when
  * its messages have lost as much as a mapping takes. Argument `price`: as much as TUTTI_MAPPING_PRICE_US says. Argument
- * `credit`: allocations that are freed soon are mapped on credit a few times, and again after a mapped one has saved as
- * much. Argument `scratch`: no scratch is taken before they have cost as much as scratch. Argument
+ * `credit`: one allocation is mapped on credit, and another one when messages of the first have saved as much. With
+ * TUTTI_HOST_MAPPING_US=20000 a mapping costs the same in each account, however long it takes: no account expects more
+ * than 20 ms. Argument `scratch`: no scratch is taken before they have cost as much as scratch. Argument
  * `short`: once the receiver has mapped the scratch, short messages of new allocations are staged all the same, also
  * those of MPI_Sendrecv, and longer ones packed. Argument `freed`: the sender frees the allocation as soon as it is
  * sent, while the receiver maps it, and sends from a new one, which may have the same address. Needs
@@ -36,16 +37,12 @@ enum {
     MAPPING = 2000000,
     PAY_BY_ENGINE = (MAPPING + LOSES - FETCH_LOSES - 1) / (LOSES - FETCH_LOSES), /* messages that lose a mapping */
     PAY_BY_KERNEL = (MAPPING + LOSES - 1) / LOSES,
-    /* Messages that lose so much that the allocation is mapped on credit (12.6 us each, 50 us); that lose as much
-     * beside packed ones as scratch costs (8.1 us, 4 ms). */
-    PAY_CREDIT = 4,
-    PAY_CREDIT_BY_ENGINE = 6, /* the same while the kernels are not loaded, 9.6 us each */
-    PAY_CREDIT_PACKED = 10,   /* the same of packed ones, 5 us each */
+    /* Messages that lose so much that the allocation is mapped on credit, 50 us: packed ones lose 5 us each, staged
+     * ones more. */
+    PAY_CREDIT = 10,
     CREDIT_MAPPINGS = 4,
-    PAY_SCRATCH = 497,
-    TRIES = 10,
-    EARN = 700,        /* messages of a mapped allocation that save the whole credit, 8 ms */
-    EARN_JOINED = 900, /* more of them, that save a mapping of 19 ms */
+    PAY_SCRATCH = 497, /* that lose as much beside packed ones as scratch costs (8.1 us each, 4 ms) */
+    EARN = 60,         /* messages of LONGER bytes of a mapped allocation that save a mapping of 20 ms */
     SHORT_LIVED = 12,  /* with all their messages less than scratch costs */
     MOST = 5000
 };
@@ -138,8 +135,7 @@ static void before_it_is_mapped(void)
     kit_close(&buffer);
 }
 
-/* Each allocation sends as many messages as bring it a mapping on credit, and one more, and is freed. A mapping takes 2
- * ms at least. */
+/* Each allocation sends as many messages as bring it a mapping on credit, and one more, and is freed. */
 static void short_lived(int messages)
 {
     for (int a = 0; a < SHORT_LIVED; a++) {
@@ -160,13 +156,13 @@ static uint64_t on_credit(void)
 
 /* The credit has room for so many mappings, or for fewer where some take longer than usual. Ends when no more are made
  * on credit; returns how many were. */
-static uint64_t spend_credit(int messages)
+static uint64_t spend_credit(void)
 {
     const uint64_t first = on_credit();
     uint64_t spent = 0, before;
     do {
         before = spent;
-        short_lived(messages);
+        short_lived(PAY_CREDIT);
         spent = on_credit() - first;
     } while (spent > before && spent <= CREDIT_MAPPINGS);
     CHECK(spent <= CREDIT_MAPPINGS, "%llu allocations are mapped on credit, which has no end",
@@ -177,32 +173,17 @@ static uint64_t spend_credit(int messages)
     return spent;
 }
 
-/* Messages until the allocation is mapped, which a mapping of 20 ms asks of 4,000 packed ones, and as many as earn. */
-static void map_and_earn(struct kit_buffer *buffer)
-{
-    const uint64_t before = known();
-    int number = 0, is_known = 0;
-    while (!is_known && number < MOST) {
-        for (int i = 0; i < PAY_CREDIT; i++)
-            message(buffer, BYTES, number++);
-        is_known = known() > before;
-        MPI_Bcast(&is_known, 1, MPI_INT, 1, MPI_COMM_WORLD);
-    }
-    for (int i = 0; i < EARN; i++)
-        message(buffer, BYTES, number++);
-}
-
 /* Once memory of the peer is mapped, and has paid for that, further mappings cost less (TUTTI_HOST_JOINED_US): the
  * credit has room for more. */
 static void when_joined(void)
 {
     struct kit_buffer buffer;
-    kit_open(&buffer, KIT_DEVICE, BYTES);
-    map_and_earn(&buffer);
-    for (int i = 0; i < EARN_JOINED; i++)
-        message(&buffer, BYTES, i);
+    kit_open(&buffer, KIT_DEVICE, LONGER);
+    int number = until_known(&buffer, 0);
+    for (int i = 0; i < EARN; i++)
+        message(&buffer, LONGER, number++);
     const uint64_t before = on_credit();
-    short_lived(3 * PAY_CREDIT_BY_ENGINE); /* some of them from memory that is mapped */
+    short_lived(2 * PAY_CREDIT); /* some of them from memory that is mapped */
     const uint64_t n = on_credit() - before;
     CHECK(n > CREDIT_MAPPINGS, "%llu of %d allocations are mapped on credit", (unsigned long long)n, SHORT_LIVED);
     kit_close(&buffer);
@@ -216,7 +197,7 @@ static void when_it_pays(int pay)
     uint64_t longest = 0;
     int number = 0;
     const int set = getenv("TUTTI_MAPPING_PRICE_US") != NULL; /* there is no credit */
-    CHECK(!set == (spend_credit(PAY_CREDIT_BY_ENGINE) > 0), "the credit of a process, with a set price: %d", set);
+    CHECK(!set == (spend_credit() > 0), "the credit of a process, with a set price: %d", set);
     kit_open(&buffer, KIT_DEVICE, BYTES);
     for (; number < pay - 1; number++) {
         const uint64_t us = message(&buffer, BYTES, number);
@@ -235,20 +216,22 @@ static void when_it_pays(int pay)
     kit_close(&buffer);
 }
 
-/* Messages of a mapped allocation save the credit again. A mapping that took longer than the credit is followed by none
- * on credit: another one is made. If the receiver has mapped the scratch, messages are packed. */
+/* A mapping on credit is owed for until messages from mapped allocations have saved it: allocations that are freed soon
+ * have no other one meanwhile. */
 static void when_credit_ends(void)
 {
-    uint64_t spent = 0;
-    CHECK(spend_credit(PAY_CREDIT_BY_ENGINE) > 0, "a process begins without credit");
-    for (int tries = 0; spent == 0 && tries < TRIES; tries++) {
-        struct kit_buffer buffer;
-        kit_open(&buffer, KIT_DEVICE, BYTES);
-        map_and_earn(&buffer);
-        spent = spend_credit(PAY_CREDIT_PACKED);
-        kit_close(&buffer);
-    }
-    CHECK(spent > 0, "no allocation is mapped on credit again");
+    struct kit_buffer buffer;
+    kit_open(&buffer, KIT_DEVICE, LONGER);
+    int number = until_known(&buffer, 0);
+    uint64_t spent = on_credit();
+    CHECK(spent == 1, "the first allocation is mapped on credit %llu times", (unsigned long long)spent);
+    spent = spend_credit();
+    CHECK(spent == 0, "%llu more allocations are mapped on credit", (unsigned long long)spent);
+    for (int i = 0; i < EARN; i++)
+        message(&buffer, LONGER, number++);
+    spent = spend_credit();
+    CHECK(spent == 1, "%llu allocations are mapped on credit again", (unsigned long long)spent);
+    kit_close(&buffer);
 }
 
 /* A new allocation for each message: none is mapped. Scratch is taken after so many messages, and not before. A
