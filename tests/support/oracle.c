@@ -388,7 +388,7 @@ void oracle_reduce(void *out, const struct oracle_case *c, int ranks, const void
 
 /* ---- comparison ---- */
 
-size_t oracle_differ(int type, const void *a, const void *b, size_t count, int loose)
+size_t oracle_differ(int type, const void *a, const void *b, size_t count, enum oracle_loose loose)
 {
     struct part parts[2];
     int n = parts_of(type, parts);
@@ -397,7 +397,7 @@ size_t oracle_differ(int type, const void *a, const void *b, size_t count, int l
         return count;
     for (size_t i = 0; i < count; i++) {
         const char *x = (const char *)a + i * size, *y = (const char *)b + i * size;
-        if (!loose && memcmp(x, y, size) != 0)
+        if (loose == ORACLE_BITS && memcmp(x, y, size) != 0)
             return i;
         for (int p = 0; p < n; p++) {
             size_t at = parts[p].offset, bytes = parts[p].bytes;
@@ -406,7 +406,7 @@ size_t oracle_differ(int type, const void *a, const void *b, size_t count, int l
             if (parts[p].kind == PART_INT)
                 return i;
             double u = numbers_load_float(type, x + at, bytes), v = numbers_load_float(type, y + at, bytes);
-            if (!(isnan(u) && isnan(v)) && u != v)
+            if (!(isnan(u) && isnan(v)) && (u != v || loose == ORACLE_NANS))
                 return i;
         }
     }

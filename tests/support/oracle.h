@@ -40,9 +40,11 @@ void oracle_fill(void *out, const struct oracle_case *c, int rank, size_t first,
 void oracle_spread(void *out, int type, const void *values, size_t first, size_t count);
 /* The reduction of all ranks' contributions, by the rules of src/kernels/ops.inc. in[r] may be equal to out. */
 void oracle_reduce(void *out, const struct oracle_case *c, int ranks, const void *const in[], size_t count);
-/* Index of the first element that differs in a bit, padding included; `count` where none does. loose, for results of
- * other reductions: every NaN equals every other, -0 equals 0, padding is not compared. */
-size_t oracle_differ(int type, const void *a, const void *b, size_t count, int loose);
+/* Index of the first element that differs in a bit, padding included; `count` where none does. Looser, for results of
+ * other reductions: ORACLE_NANS: every NaN equals every other, and padding is not compared; ORACLE_VALUES: besides, -0
+ * equals 0. */
+enum oracle_loose { ORACLE_BITS, ORACLE_VALUES, ORACLE_NANS };
+size_t oracle_differ(int type, const void *a, const void *b, size_t count, enum oracle_loose loose);
 /* Adds the elements' bytes to a hash. */
 uint64_t oracle_digest(uint64_t digest, int type, const void *data, size_t count);
 /* One element as text. */
