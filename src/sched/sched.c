@@ -287,6 +287,19 @@ static void call_back(struct tutti_sched *ended)
     }
 }
 
+/* Gives the lock back. ended: the run has ended. */
+static void sched_unlock(struct tutti_sched *sched, int ended)
+{
+    const int calls = ended && sched->then;
+    if (ended)
+        sched_leave(sched);
+    if (calls)
+        sched->next = NULL;
+    pthread_mutex_unlock(&lock);
+    if (calls)
+        call_back(sched);
+}
+
 static void poll_all(void)
 {
     struct tutti_sched *ended = NULL, **end = &ended;
@@ -333,14 +346,7 @@ void tutti_sched_start(struct tutti_sched *sched)
     sched->next = NULL;
     *end = sched;
     tutti_step_open(&step);
-    const int ended = sched_advance(sched), calls = ended && sched->then;
-    if (ended)
-        sched_leave(sched);
-    if (calls)
-        sched->next = NULL;
-    pthread_mutex_unlock(&lock);
-    if (calls)
-        call_back(sched);
+    sched_unlock(sched, sched_advance(sched));
 }
 
 int tutti_sched_done(const struct tutti_sched *sched)
@@ -355,7 +361,6 @@ int tutti_sched_status(const struct tutti_sched *sched)
 
 void tutti_sched_cancel(struct tutti_sched *sched, int status)
 {
-    int calls = 0;
     pthread_mutex_lock(&lock);
     struct tutti_sched *at = all;
     while (at && at != sched)
@@ -363,14 +368,8 @@ void tutti_sched_cancel(struct tutti_sched *sched, int status)
     if (at) {
         sched->status = status;
         cancel_tasks(sched);
-        calls = sched->then != NULL;
-        sched_leave(sched);
-        if (calls)
-            sched->next = NULL;
     }
-    pthread_mutex_unlock(&lock);
-    if (calls)
-        call_back(sched);
+    sched_unlock(sched, at != NULL);
 }
 
 static int sched_is_done(void *with)

@@ -57,17 +57,11 @@ static int joined_end(struct joined *j, int status)
 /* Messages in the node, and meanwhile the blocks within it, unless they have been moved. */
 static int joined_here(struct joined *j, int status)
 {
-    struct tutti_carry_meet meet = {.send = NULL};
     if (status == TUTTI_OK)
         status = joined_start(j, j->c->h->here, TUTTI_JOINED_HERE, j->c->h->rank, j->c->h->size);
-    if (!j->met) {
-        if (status == TUTTI_OK)
-            status = tutti_carry_meet_own(j->c, &meet);
-        if (status == TUTTI_OK)
-            status = tutti_carry_meet(j->c, &meet);
-        tutti_carry_meet_close(&meet);
-        j->met = 1;
-    }
+    if (status == TUTTI_OK && !j->met)
+        status = tutti_carry_meet_own(j->c);
+    j->met = 1;
     return joined_end(j, status);
 }
 

@@ -85,7 +85,6 @@ static int lanes_hand_out_all(struct tutti_carry_call *c)
 static int lanes_run(struct tutti_carry_call *c)
 {
     struct tutti_carry_wire wire;
-    struct tutti_carry_meet meet = {.send = NULL};
     int *const to = malloc((size_t)c->h->nodes * sizeof *to);
     int status = tutti_carry_wire_open(&wire, c, c->h->ranks, 0, 1, c->ranks);
     if (status == TUTTI_OK && !to)
@@ -95,14 +94,11 @@ static int lanes_run(struct tutti_carry_call *c)
         status = tutti_carry_wire_start(&wire);
     }
     if (status == TUTTI_OK)
-        status = tutti_carry_meet_own(c, &meet);
-    if (status == TUTTI_OK)
-        status = tutti_carry_meet(c, &meet);
+        status = tutti_carry_meet_own(c);
     if (status == TUTTI_OK)
         status = tutti_carry_wire_wait(&wire);
     if (status == TUTTI_OK && c->h->size > 1)
         status = lanes_hand_out_all(c);
-    tutti_carry_meet_close(&meet);
     tutti_carry_wire_close(&wire, status);
     free(to);
     return status;

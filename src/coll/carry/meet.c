@@ -33,21 +33,6 @@ void tutti_carry_meet_receive(struct tutti_carry_meet *meet, int from, const str
             (struct tutti_move_block){.rank = from, .bytes = bytes, .elements = *elements};
 }
 
-int tutti_carry_meet_own(struct tutti_carry_call *c, struct tutti_carry_meet *meet)
-{
-    const struct tutti_hierarchy *h = c->h;
-    if (!tutti_carry_meet_open(meet, TUTTI_COLLECTIVE_ALLTOALLV, h->size, h->size))
-        return TUTTI_ERR_MEMORY;
-    for (int i = 0; i < h->size; i++) {
-        const struct tutti_move_block *to = c->to[h->member[i]], *from = c->from[h->member[i]];
-        if (to)
-            tutti_carry_meet_send(meet, i, &to->elements, to->bytes);
-        if (from)
-            tutti_carry_meet_receive(meet, i, &from->elements, from->bytes);
-    }
-    return TUTTI_OK;
-}
-
 /* ---- by messages ---- */
 
 /* The next block of the list between this rank and itself, from *i on. NULL: no more. */
@@ -138,4 +123,22 @@ int tutti_carry_meet(struct tutti_carry_call *c, struct tutti_carry_meet *meet)
         c->by_messages = 1;
     }
     return meet_by_messages(c, meet);
+}
+
+int tutti_carry_meet_own(struct tutti_carry_call *c)
+{
+    const struct tutti_hierarchy *h = c->h;
+    struct tutti_carry_meet meet;
+    if (!tutti_carry_meet_open(&meet, TUTTI_COLLECTIVE_ALLTOALLV, h->size, h->size))
+        return TUTTI_ERR_MEMORY;
+    for (int i = 0; i < h->size; i++) {
+        const struct tutti_move_block *to = c->to[h->member[i]], *from = c->from[h->member[i]];
+        if (to)
+            tutti_carry_meet_send(&meet, i, &to->elements, to->bytes);
+        if (from)
+            tutti_carry_meet_receive(&meet, i, &from->elements, from->bytes);
+    }
+    const int status = tutti_carry_meet(c, &meet);
+    tutti_carry_meet_close(&meet);
+    return status;
 }

@@ -107,7 +107,7 @@ void tutti_carry_meet_send(struct tutti_carry_meet *meet, int to, const struct t
                            uint64_t bytes);
 void tutti_carry_meet_receive(struct tutti_carry_meet *meet, int from, const struct tutti_elements *elements,
                               uint64_t bytes);
-/* The blocks of the call between ranks of this node. A status; close in any case. */
-int tutti_carry_meet_own(struct tutti_carry_call *c, struct tutti_carry_meet *meet);
+/* Collective over the node; blocking. Moves the blocks of the call between ranks of this node. A status. */
+int tutti_carry_meet_own(struct tutti_carry_call *c);
 
 #endif

@@ -19,19 +19,15 @@ static void pairs_add_blocks(struct tutti_carry_call *c, struct tutti_carry_wire
 static int pairs_run(struct tutti_carry_call *c)
 {
     struct tutti_carry_wire wire;
-    struct tutti_carry_meet meet = {.send = NULL};
     int status = tutti_carry_wire_open(&wire, c, c->h->ranks, 0, c->move->sends, c->move->receives);
     if (status == TUTTI_OK) {
         pairs_add_blocks(c, &wire);
         status = tutti_carry_wire_start(&wire);
     }
     if (status == TUTTI_OK)
-        status = tutti_carry_meet_own(c, &meet);
-    if (status == TUTTI_OK)
-        status = tutti_carry_meet(c, &meet);
+        status = tutti_carry_meet_own(c);
     if (status == TUTTI_OK)
         status = tutti_carry_wire_wait(&wire);
-    tutti_carry_meet_close(&meet);
     tutti_carry_wire_close(&wire, status);
     return status;
 }

@@ -12,6 +12,7 @@
 #include "core/clock.h"
 #include "core/fnv.h"
 #include "device/cuda/gpu.h"
+#include "device/cuda/spin.h"
 
 enum {
     MOST = 8 << 10,     /* bytes: looking at all of more takes longer than it saves */
@@ -42,28 +43,20 @@ int tutti_cuda_can_mark(const void *to, CUdeviceptr from, size_t bytes)
     return bytes <= MOST && (bytes | (uintptr_t)to | from) % sizeof(uint32_t) == 0;
 }
 
-/* The first word from `at` on that is the mark; n: none. */
-static size_t marked_from(const _Atomic(uint32_t) *word, size_t at, size_t n, uint32_t mark)
-{
-    while (at < n && atomic_load_explicit(&word[at], memory_order_relaxed) != mark)
-        at++;
-    return at;
-}
+struct marked {
+    const _Atomic(uint32_t) *word;
+    size_t at, n; /* words before `at` have changed */
+    uint32_t mark;
+};
 
-/* 1: all words have changed; 0: they have not for so long that the driver is to wait. */
-static int marked_all_come(const _Atomic(uint32_t) *word, size_t n, uint32_t mark)
+/* 1: all words have changed. */
+static int marked_have_changed(void *with)
 {
-    uint64_t begin = 0;
-    size_t at = 0;
-    for (unsigned looks = 1; (at = marked_from(word, at, n, mark)) < n; looks++) {
-        tutti_pause();
-        if (looks % SPINS != 0)
-            continue;
-        const uint64_t now = tutti_now_ns();
-        begin = begin ? begin : now;
-        if (now - begin > PATIENCE_NS)
-            return 0;
-    }
+    struct marked *const m = with;
+    while (m->at < m->n && atomic_load_explicit(&m->word[m->at], memory_order_relaxed) != m->mark)
+        m->at++;
+    if (m->at < m->n)
+        return 0;
     atomic_thread_fence(memory_order_acquire);
     return 1;
 }
@@ -71,15 +64,14 @@ static int marked_all_come(const _Atomic(uint32_t) *word, size_t n, uint32_t mar
 CUresult tutti_cuda_copy_marked(void *to, CUdeviceptr from, size_t bytes)
 {
     const uint32_t mark = mark_take();
-    const size_t n = bytes / sizeof mark;
-    _Atomic(uint32_t) *const word = to;
-    wmemset(to, (wchar_t)mark, n);
+    wmemset(to, (wchar_t)mark, bytes / sizeof mark);
     atomic_thread_fence(memory_order_seq_cst); /* before the GPU writes */
     CUresult result = tutti_cuda.MemcpyAsync((CUdeviceptr)to, from, bytes, CU_STREAM_LEGACY);
-    if (result != CUDA_SUCCESS || marked_all_come(word, n, mark))
+    struct marked marked = {to, 0, bytes / sizeof mark, mark};
+    if (result != CUDA_SUCCESS || tutti_cuda_spin(marked_have_changed, &marked, SPINS, PATIENCE_NS))
         return result;
     result = tutti_cuda.StreamSynchronize(CU_STREAM_LEGACY);
-    if (result == CUDA_SUCCESS && marked_from(word, 0, n, mark) < n)
+    if (result == CUDA_SUCCESS && !marked_have_changed(&marked))
         mark_change(mark);
     return result;
 }

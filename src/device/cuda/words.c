@@ -2,10 +2,10 @@
  * microsecond later (two H200, out of a GPU: 8 bytes 9.0 and 8.1 us, 64 KiB 10.6 and 9.6). */
 #include <string.h>
 
-#include "core/clock.h"
 #include "core/lives.h"
 #include "core/status.h"
 #include "device/cuda/gpu.h"
+#include "device/cuda/spin.h"
 #include "progress/gate.h"
 
 enum {
@@ -72,20 +72,15 @@ static void words_give(struct tutti_cuda_context *context, int number)
     atomic_fetch_and_explicit(&context->words_taken, ~(UINT64_C(1) << number), memory_order_release);
 }
 
-/* Until the word is there, or for so long that the driver is to wait. */
-static int word_comes(const _Atomic(uint32_t) *word, uint32_t value)
+struct word_awaited {
+    const _Atomic(uint32_t) *word;
+    uint32_t value;
+};
+
+static int word_is_there(void *with)
 {
-    uint64_t begin = 0;
-    for (unsigned looks = 1; atomic_load_explicit(word, memory_order_acquire) != value; looks++) {
-        tutti_pause();
-        if (looks % SPINS != 0)
-            continue;
-        const uint64_t now = tutti_now_ns();
-        begin = begin ? begin : now;
-        if (now - begin > PATIENCE_NS)
-            return 0;
-    }
-    return 1;
+    const struct word_awaited *const w = with;
+    return atomic_load_explicit(w->word, memory_order_acquire) == w->value;
 }
 
 CUresult tutti_cuda_await_stream(struct tutti_cuda_context *context, CUstream stream)
@@ -99,7 +94,8 @@ CUresult tutti_cuda_await_stream(struct tutti_cuda_context *context, CUstream st
     CUresult result = tutti_cuda.StreamWriteValue32(stream, context->words_seen + place * sizeof(uint32_t), value,
                                                     CU_STREAM_WRITE_VALUE_DEFAULT);
     const int written = result == CUDA_SUCCESS;
-    if (!written || !word_comes(word, value))
+    struct word_awaited awaited = {word, value};
+    if (!written || !tutti_cuda_spin(word_is_there, &awaited, SPINS, PATIENCE_NS))
         result = tutti_cuda.StreamSynchronize(stream);
     if (!written || result == CUDA_SUCCESS) /* otherwise the stream may write it later */
         words_give(context, number);

@@ -5,12 +5,7 @@
 #include <string.h>
 
 #include "kit.h"
-#include "persistent.h"
-
-enum call { ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV, ALLTOALLW, CALLS };
-static const char *const names[CALLS] = {"allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"};
-enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
-static const char *const forms[FORMS] = {"blocking", "nonblocking", "persistent"};
+#include "neighbours.h"
 
 enum { MOST = 8, COUNT = 700, GAP = 3, ROOM = MOST * (COUNT + GAP) * 2 };
 
@@ -36,59 +31,16 @@ static MPI_Datatype spaced(void)
     return type;
 }
 
-static int run(enum call call, enum form form, const void *send, void *receive, MPI_Datatype type, int step)
-{
-    int counts[MOST], displs[MOST], code = MPI_ERR_OTHER;
-    MPI_Aint places[MOST];
-    MPI_Datatype types[MOST];
-    MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Comm comm = place.comm;
-    for (int i = 0; i < MOST; i++) {
-        counts[i] = COUNT;
-        displs[i] = i * (COUNT + GAP);
-        places[i] = (MPI_Aint)displs[i] * step * (MPI_Aint)sizeof(int);
-        types[i] = type;
-    }
-#define EVEN             send, COUNT, type, receive, COUNT, type, comm
-#define V                send, COUNT, type, receive, counts, displs, type, comm
-#define VV               send, counts, displs, type, receive, counts, displs, type, comm
-#define WW               send, counts, places, types, receive, counts, places, types, comm
-#define START(name, ...) MPI_Neighbor_##name##_init(__VA_ARGS__, MPI_INFO_NULL, &request)
-#define CALL(name, ...)                                                                                                \
-    code = form == BLOCKING      ? MPI_Neighbor_##name(__VA_ARGS__)                                                    \
-           : form == NONBLOCKING ? MPI_Ineighbor_##name(__VA_ARGS__, &request)                                         \
-                                 : START(name, __VA_ARGS__);                                                           \
-    break
-    switch (call) {
-    case ALLGATHER:
-        CALL(allgather, EVEN);
-    case ALLGATHERV:
-        CALL(allgatherv, V);
-    case ALLTOALL:
-        CALL(alltoall, EVEN);
-    case ALLTOALLV:
-        CALL(alltoallv, VV);
-    default:
-        CALL(alltoallw, WW);
-    }
-    for (int round = 0; form == PERSISTENT && code == MPI_SUCCESS && round < 2; round++) {
-        code = MPI_Start(&request);
-        if (code == MPI_SUCCESS)
-            code = MPI_Wait(&request, MPI_STATUS_IGNORE);
-    }
-    if (form == PERSISTENT && request != MPI_REQUEST_NULL)
-        MPI_Request_free(&request);
-    return form == NONBLOCKING && code == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : code;
-}
-
-static void try(enum call call, enum form form, enum kit_kind from, enum kit_kind to, int step, MPI_Datatype type)
+static void try(enum neighbours_call call, enum neighbours_form form, enum kit_kind from, enum kit_kind to, int step,
+                MPI_Datatype type)
 {
     static int sent[ROOM], before[ROOM], want[ROOM], got[ROOM];
     struct kit_buffer in, out;
     int even = call == ALLGATHER || call == ALLTOALL, block = even ? COUNT : COUNT + GAP, guards;
     char what[160];
-    snprintf(what, sizeof what, "%s %s on a %s from %s to %s memory, step %d", forms[form], names[call], place.name,
-             from == KIT_DEVICE ? "device" : "host", to == KIT_DEVICE ? "device" : "host", step);
+    snprintf(what, sizeof what, "%s %s on a %s from %s to %s memory, step %d", neighbours_forms[form],
+             neighbours_names[call], place.name, from == KIT_DEVICE ? "device" : "host",
+             to == KIT_DEVICE ? "device" : "host", step);
     for (int i = 0; i < ROOM; i++)
         sent[i] = -1, before[i] = want[i] = -1000 - i;
     for (int b = 0; b < (call < ALLTOALL ? 1 : place.out); b++) {
@@ -103,7 +55,8 @@ static void try(enum call call, enum form form, enum kit_kind from, enum kit_kin
     kit_open(&in, from, sizeof sent);
     kit_open(&out, to, sizeof before);
     void *send = kit_put(&in, 0, sent, sizeof sent), *receive = kit_put(&out, 0, before, sizeof before);
-    int code = run(call, form, send, receive, type, step);
+    const struct neighbours_blocks blocks = {COUNT, GAP, step, type, COUNT, type};
+    int code = neighbours_run(call, form, place.comm, &blocks, send, receive);
     CHECK(code == MPI_SUCCESS, "%s: error class %d", what, kit_class(code));
     memcpy(got, kit_get(&out, &guards), sizeof got);
     int i = 0;
@@ -121,12 +74,12 @@ static void all(const char *name)
     place.name = name;
     for (int call = 0; call < CALLS; call++) {
         for (int form = 0; form < (persistent_there() ? FORMS : PERSISTENT); form++) {
-            try((enum call)call, (enum form)form, KIT_DEVICE, KIT_DEVICE, 1, MPI_INT);
-            try((enum call)call, (enum form)form, KIT_DEVICE, KIT_DEVICE, 2, type);
+            try((enum neighbours_call)call, (enum neighbours_form)form, KIT_DEVICE, KIT_DEVICE, 1, MPI_INT);
+            try((enum neighbours_call)call, (enum neighbours_form)form, KIT_DEVICE, KIT_DEVICE, 2, type);
             /* Of one rank in host memory: the MPI has the call on all. */
             enum kit_kind some = kit_rank == 0 ? KIT_HOST : KIT_DEVICE;
-            try((enum call)call, (enum form)form, some, KIT_DEVICE, 1, MPI_INT);
-            try((enum call)call, (enum form)form, KIT_DEVICE, some, 2, type);
+            try((enum neighbours_call)call, (enum neighbours_form)form, some, KIT_DEVICE, 1, MPI_INT);
+            try((enum neighbours_call)call, (enum neighbours_form)form, KIT_DEVICE, some, 2, type);
         }
     }
     MPI_Type_free(&type);

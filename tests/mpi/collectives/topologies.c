@@ -7,15 +7,10 @@
 #include <string.h>
 
 #include "kit.h"
-#include "persistent.h"
-
-enum call { ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV, ALLTOALLW, CALLS };
-static const char *const names[CALLS] = {"allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"};
-enum form { BLOCKING, NONBLOCKING, PERSISTENT };
-static const char *const forms[] = {"blocking", "nonblocking", "persistent"};
+#include "neighbours.h"
 
 /* GRAPHS: drawn ones of each kind. COUNT: integers of a block, above the least message of Tutti (512 bytes). */
-enum { DIMS = 4, MOST = 12, COUNT = 160, GAP = 3, ROOM = MOST * 2 * COUNT, GRAPHS = 12 };
+enum { DIMS = 4, MOST = NEIGHBOURS_MOST, COUNT = 160, GAP = 3, ROOM = MOST * 2 * COUNT, GRAPHS = 12 };
 
 static struct place {
     MPI_Comm comm;
@@ -36,52 +31,9 @@ static int below(int n)
     return (int)(random_next(&draws) % (uint64_t)n);
 }
 
-static int run(enum call call, enum form form, const void *send, void *receive)
-{
-    int counts[MOST], displs[MOST], code = MPI_ERR_OTHER;
-    MPI_Aint places[MOST];
-    MPI_Datatype types[MOST];
-    MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Comm comm = place.comm;
-    for (int i = 0; i < MOST; i++) {
-        counts[i] = COUNT;
-        displs[i] = i * (COUNT + GAP);
-        places[i] = (MPI_Aint)displs[i] * (MPI_Aint)sizeof(int);
-        types[i] = MPI_INT;
-    }
-#define EVEN             send, sent.count, sent.type, receive, COUNT, MPI_INT, comm
-#define V                send, sent.count, sent.type, receive, counts, displs, MPI_INT, comm
-#define VV               send, counts, displs, MPI_INT, receive, counts, displs, MPI_INT, comm
-#define WW               send, counts, places, types, receive, counts, places, types, comm
-#define START(name, ...) MPI_Neighbor_##name##_init(__VA_ARGS__, MPI_INFO_NULL, &request)
-#define CALL(name, ...)                                                                                                \
-    code = form == BLOCKING      ? MPI_Neighbor_##name(__VA_ARGS__)                                                    \
-           : form == NONBLOCKING ? MPI_Ineighbor_##name(__VA_ARGS__, &request)                                         \
-                                 : START(name, __VA_ARGS__);                                                           \
-    break
-    switch (call) {
-    case ALLGATHER:
-        CALL(allgather, EVEN);
-    case ALLGATHERV:
-        CALL(allgatherv, V);
-    case ALLTOALL:
-        CALL(alltoall, EVEN);
-    case ALLTOALLV:
-        CALL(alltoallv, VV);
-    default:
-        CALL(alltoallw, WW);
-    }
-    if (form == PERSISTENT && code == MPI_SUCCESS)
-        code = MPI_Start(&request);
-    if (form != BLOCKING && code == MPI_SUCCESS)
-        code = MPI_Wait(&request, MPI_STATUS_IGNORE);
-    if (form == PERSISTENT && request != MPI_REQUEST_NULL)
-        MPI_Request_free(&request);
-    return code;
-}
-
 /* What a call gives on memory of these kinds. */
-static const int *given(enum call call, enum form form, struct kit_buffer *in, struct kit_buffer *out, int *code)
+static const int *given(enum neighbours_call call, enum neighbours_form form, struct kit_buffer *in,
+                        struct kit_buffer *out, int *code)
 {
     static int data[ROOM], before[ROOM];
     const int block = call == ALLGATHER || call == ALLTOALL ? COUNT : COUNT + GAP;
@@ -90,20 +42,23 @@ static const int *given(enum call call, enum form form, struct kit_buffer *in, s
         before[i] = -1000 - i;
     }
     void *send = kit_put(in, 0, data, sizeof data), *receive = kit_put(out, 0, before, sizeof before);
-    *code = run(call, form, send, receive);
+    const struct neighbours_blocks blocks = {COUNT, GAP, 1, MPI_INT, sent.count, sent.type};
+    *code = neighbours_run(call, form, place.comm, &blocks, send, receive);
     return (const int *)(const void *)kit_get(out, NULL);
 }
 
-static void compare(enum call call, enum form form, const int *want, struct kit_buffer *in, struct kit_buffer *out)
+static void compare(enum neighbours_call call, enum neighbours_form form, const int *want, struct kit_buffer *in,
+                    struct kit_buffer *out)
 {
     int code, i = 0;
     const int *got = given(call, form, in, out, &code);
-    CHECK(code == MPI_SUCCESS, "%s %s on %s: error class %d", forms[form], names[call], place.name, kit_class(code));
+    CHECK(code == MPI_SUCCESS, "%s %s on %s: error class %d", neighbours_forms[form], neighbours_names[call],
+          place.name, kit_class(code));
     while (i < ROOM && got[i] == want[i])
         i++;
-    CHECK(i == ROOM, "%s %s on %s from %s to %s memory: integer %d is %d, %d on host memory", forms[form], names[call],
-          place.name, in == &device_in ? "device" : "host", out == &device_out ? "device" : "host", i,
-          i < ROOM ? got[i] : 0, i < ROOM ? want[i] : 0);
+    CHECK(i == ROOM, "%s %s on %s from %s to %s memory: integer %d is %d, %d on host memory", neighbours_forms[form],
+          neighbours_names[call], place.name, in == &device_in ? "device" : "host",
+          out == &device_out ? "device" : "host", i, i < ROOM ? got[i] : 0, i < ROOM ? want[i] : 0);
 }
 
 /* MPICH 4.0 loses blocks of MPI_Neighbor_alltoallw in a directed graph, or stands still, on host memory too. */
@@ -125,10 +80,10 @@ static void all(int graph)
     given(ALLGATHER, BLOCKING, &device_in, &device_out, &opened);
     sent = blocks;
     for (int i = 0; i < (LOSES_BLOCKS && graph == DIRECTED ? ALLTOALLW : CALLS); i++) {
-        const enum call call = (enum call)i;
+        const enum neighbours_call call = (enum neighbours_call)i;
         int code;
         memcpy(want, given(call, BLOCKING, &host_in, &host_out, &code), sizeof want);
-        CHECK(code == MPI_SUCCESS, "%s on %s: error class %d", names[call], place.name, kit_class(code));
+        CHECK(code == MPI_SUCCESS, "%s on %s: error class %d", neighbours_names[call], place.name, kit_class(code));
         compare(call, BLOCKING, want, &device_in, &device_out); /* the first call may have to open channels */
         const char *const how = call == ALLTOALL && !graph ? getenv("TUTTI_TEST_EXPECT") : NULL;
         const uint64_t before = how ? kit_counted("MPI_Neighbor_alltoall", how) : 0;
@@ -140,10 +95,10 @@ static void all(int graph)
             compare(call, BLOCKING, want, some ? &host_in : &device_in, &device_out);
             compare(call, BLOCKING, want, &device_in, some ? &host_out : &device_out);
         }
-        const enum form form = below(2) && persistent_there() ? PERSISTENT : NONBLOCKING;
+        const enum neighbours_form form = below(2) && persistent_there() ? PERSISTENT : NONBLOCKING;
         memcpy(want, given(call, form, &host_in, &host_out, &code), sizeof want);
-        CHECK(code == MPI_SUCCESS, "%s %s on %s: error class %d", forms[form], names[call], place.name,
-              kit_class(code));
+        CHECK(code == MPI_SUCCESS, "%s %s on %s: error class %d", neighbours_forms[form], neighbours_names[call],
+              place.name, kit_class(code));
         compare(call, form, want, &device_in, &device_out);
     }
     MPI_Comm_free(&place.comm);

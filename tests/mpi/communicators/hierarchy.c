@@ -2,95 +2,20 @@
  * that is this program's. Ranks begin those of several communicators in different orders. */
 #include "coll/hierarchy.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/status.h"
 #include "mpi/comm/comms.h"
-#include "mpi/comm/transfers.h"
 #include "progress/engine.h"
 #include "support/check.h"
 #include "support/messages.h"
 
-struct tutti_next tutti_next;
-struct tutti_handles tutti_handles;
+#include "alone_transport.h"
+
 struct tutti_door tutti_door;
 __thread int tutti_inside __attribute__((tls_model("initial-exec")));
 
-#ifdef TUTTI_FRONT_OPENMPI
-void *tutti_ompi_symbol(const char *name)
-{
-    return dlsym(RTLD_DEFAULT, name);
-}
-#endif
-
 enum { COMMS = 3, CONTEXTS = 16, MOST = 8 };
-
-static MPI_Comm comm_of(struct tutti_transport *transport)
-{
-    return ((struct tutti_mpi_transport *)transport)->comm;
-}
-
-static int result(int code)
-{
-    return code == MPI_SUCCESS ? TUTTI_OK : TUTTI_ERR_TRANSPORT;
-}
-
-static int barrier(struct tutti_transport *transport)
-{
-    return result(MPI_Barrier(comm_of(transport)));
-}
-
-static int allgather(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
-{
-    return result(MPI_Allgather(in, (int)bytes, MPI_BYTE, out, (int)bytes, MPI_BYTE, comm_of(transport)));
-}
-
-static int allreduce(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how)
-{
-    return result(
-        MPI_Allreduce(MPI_IN_PLACE, words, (int)count, MPI_INT64_T, tutti_transport_op(how), comm_of(transport)));
-}
-
-/* One machine, which TUTTI_NODE_RANKS splits. */
-static int node_color(struct tutti_transport *transport, int64_t *color)
-{
-    (void)transport;
-    *color = 0;
-    return TUTTI_OK;
-}
-
-static void progress(struct tutti_transport *transport)
-{
-    (void)transport;
-}
-
-static const struct tutti_transport_ops ops = {
-    .barrier = barrier,
-    .allgather = allgather,
-    .allreduce = allreduce,
-    .node_color = node_color,
-    .progress = progress,
-    .send = tutti_transport_send,
-    .receive = tutti_transport_receive,
-    .probe = tutti_transport_probe,
-    .receive_caught = tutti_transport_receive_caught,
-    .test = tutti_transport_test,
-    .cancel = tutti_transport_cancel,
-    .ibarrier = tutti_transport_ibarrier,
-    .iallgather = tutti_transport_iallgather,
-    .ialltoall = tutti_transport_ialltoall,
-    .iallreduce = tutti_transport_iallreduce,
-    .pending_test = tutti_transport_pending_test,
-};
-
-static void over(struct tutti_mpi_transport *transport, MPI_Comm comm)
-{
-    *transport = (struct tutti_mpi_transport){.base = {.ops = &ops, .tags = TUTTI_TAGS_LEAST}, .comm = comm};
-    MPI_Comm_rank(comm, &transport->base.rank);
-    MPI_Comm_size(comm, &transport->base.size);
-}
 
 static int is_made(void *with)
 {
@@ -131,36 +56,16 @@ int main(int argc, char **argv)
     MPI_Comm dup;
     unsigned long long seed = check_seed();
     MPI_Init(&argc, &argv);
-    tutti_handles = (struct tutti_handles){.byte = MPI_BYTE,
-                                           .int64 = MPI_INT64_T,
-                                           .world = MPI_COMM_WORLD,
-                                           .min = MPI_MIN,
-                                           .max = MPI_MAX,
-                                           .sum = MPI_SUM,
-                                           .band = MPI_BAND,
-                                           .bor = MPI_BOR};
-    tutti_next = (struct tutti_next){.MPI_Isend = MPI_Isend,
-                                     .MPI_Issend = MPI_Issend,
-                                     .MPI_Irecv = MPI_Irecv,
-                                     .MPI_Improbe = MPI_Improbe,
-                                     .MPI_Imrecv = MPI_Imrecv,
-                                     .MPI_Test = MPI_Test,
-                                     .MPI_Wait = MPI_Wait,
-                                     .MPI_Cancel = MPI_Cancel,
-                                     .MPI_Test_cancelled = MPI_Test_cancelled,
-                                     .MPI_Request_get_status = MPI_Request_get_status,
-                                     .MPI_Get_elements_x = MPI_Get_elements_x,
-                                     .MPI_Iallgather = MPI_Iallgather,
-                                     .MPI_Iallreduce = MPI_Iallreduce,
-                                     .MPI_Comm_test_inter = MPI_Comm_test_inter,
-                                     .MPI_Comm_group = MPI_Comm_group,
-                                     .MPI_Comm_remote_group = MPI_Comm_remote_group,
-                                     .MPI_Group_size = MPI_Group_size,
-                                     .MPI_Group_free = MPI_Group_free,
-                                     .MPI_Group_translate_ranks = MPI_Group_translate_ranks};
+    alone_transport_calls();
+    tutti_next.MPI_Comm_test_inter = MPI_Comm_test_inter;
+    tutti_next.MPI_Comm_group = MPI_Comm_group;
+    tutti_next.MPI_Comm_remote_group = MPI_Comm_remote_group;
+    tutti_next.MPI_Group_size = MPI_Group_size;
+    tutti_next.MPI_Group_free = MPI_Group_free;
+    tutti_next.MPI_Group_translate_ranks = MPI_Group_translate_ranks;
     MPI_Comm_dup(MPI_COMM_WORLD, &dup);
-    over(&world, MPI_COMM_WORLD);
-    over(&own, dup);
+    alone_transport(&world, MPI_COMM_WORLD);
+    alone_transport(&own, dup);
     check_rank(world.base.rank);
     CHECK(tutti_node_open(&world.base, &tutti_door.node) == TUTTI_OK, "node");
     tutti_comm_contexts = tutti_contexts_new(&own.base, CONTEXTS);
@@ -168,7 +73,7 @@ int main(int argc, char **argv)
         for (int c = 0; c < COMMS; c++) {
             comm[c] = (struct tutti_comm){0};
             MPI_Comm_split(MPI_COMM_WORLD, 0, c == 1 ? -world.base.rank : world.base.rank, &comm[c].handle);
-            over(&comm[c].transport, comm[c].handle);
+            alone_transport(&comm[c].transport, comm[c].handle);
         }
         for (int c = 0; c < COMMS; c++) { /* nonblocking calls on several communicators may come in any order */
             struct tutti_comm *begun = &comm[(c + round * world.base.rank) % COMMS];

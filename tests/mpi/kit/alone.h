@@ -9,6 +9,7 @@
 
 #include "mpi/real/door.h"
 #include "mpi/real/handles.h"
+#include "support/random.h"
 
 struct tutti_handles tutti_handles;
 struct tutti_next tutti_next;
@@ -39,5 +40,22 @@ ALONE(MPI_Request, alone_handle, 0x4c000000, 8)
 ALONE(MPI_Comm, alone_comm, 0x44000000, 16)
 ALONE(MPI_Datatype, alone_type, 0x4d000000, 16)
 #undef ALONE
+
+/* The number i of a request among the first n of alone_handle(); -1: it is none of them. */
+static inline int alone_place(MPI_Request request, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (alone_handle((uintptr_t)i) == request)
+            return i;
+    }
+    return -1;
+}
+
+/* Random numbers below n. alone_state: the seed. */
+static uint64_t alone_state;
+static inline unsigned alone_draw(unsigned n)
+{
+    return (unsigned)(random_next(&alone_state) % n);
+}
 
 #endif

@@ -4,24 +4,8 @@
 #include <stdlib.h>
 
 #include "kit.h"
+#include "large_calls.h"
 #include "real_mpi.h"
-
-#if MPI_VERSION < 4
-int MPI_Allreduce_c(const void *, void *, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm);
-int MPI_Reduce_c(const void *, void *, MPI_Count, MPI_Datatype, MPI_Op, int, MPI_Comm);
-int MPI_Reduce_scatter_c(const void *, void *, const MPI_Count[], MPI_Datatype, MPI_Op, MPI_Comm);
-int MPI_Reduce_scatter_block_c(const void *, void *, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm);
-int MPI_Scan_c(const void *, void *, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm);
-int MPI_Exscan_c(const void *, void *, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm);
-int MPI_Reduce_local_c(const void *, void *, MPI_Count, MPI_Datatype, MPI_Op);
-#endif
-#pragma weak MPI_Allreduce_c
-#pragma weak MPI_Reduce_c
-#pragma weak MPI_Reduce_scatter_c
-#pragma weak MPI_Reduce_scatter_block_c
-#pragma weak MPI_Scan_c
-#pragma weak MPI_Exscan_c
-#pragma weak MPI_Reduce_local_c
 
 const char *const family_names[FAMILY_CALLS] = {
     "MPI_Allreduce", "MPI_Reduce", "MPI_Reduce_scatter", "MPI_Reduce_scatter_block",

@@ -342,7 +342,7 @@ static void unexpected(int round)
 {
     int small = round, got = -1, one[2] = {1, 2};
     MPI_Request request = MPI_REQUEST_NULL;
-    still_begin("an allreduce behind a message that nobody has asked for");
+    still_begin("an allreduce behind a message without a receive");
     memset(text, 'a' + round, LONG);
     if (kit_rank == 0)
         MPI_Irecv(text, LONG, MPI_CHAR, 1, 2, MPI_COMM_WORLD, &request);

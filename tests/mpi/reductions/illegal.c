@@ -9,6 +9,7 @@
 
 #include "kit.h"
 #include "real_mpi.h"
+#include "survives.h"
 
 typedef int allreduce_call(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
 
@@ -17,20 +18,7 @@ static struct kit_buffer host_in, host_out, device_in, device_out;
 enum { ROOM = 4096, COUNT = 3 };
 static long pairs, refused, accepted;
 
-/* What the MPI itself survives. */
-static int all_pairs = 1, negative_counts = 1, null_types = 1;
-
-static void look_at_mpi(void)
-{
-    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    int length, major = 0;
-    MPI_Get_library_version(text, &length);
-    if (strstr(text, "Open MPI"))
-        return;
-    all_pairs = 0;
-    negative_counts = strstr(text, "MPICH Version") == NULL;
-    null_types = sscanf(text, "MPICH Version: %d", &major) != 1 || major < 5;
-}
+static struct survives survives;
 
 /* Returns the MPI's own error class. */
 static int pair(const struct kit_handle *handle, int op, MPI_Comm comm, int ranks)
@@ -99,7 +87,7 @@ static int call_wrongly(allreduce_call *call, enum wrong what, void *in, void *o
 static void wrong_arguments(MPI_Comm comm, int ranks)
 {
     for (int what = 0; what < WRONG_CALLS; what++) {
-        if ((what == NEGATIVE_COUNT && !negative_counts) || (what == NULL_TYPE && !null_types))
+        if ((what == NEGATIVE_COUNT && !survives.negative_counts) || (what == NULL_TYPE && !survives.null_types))
             continue;
         MPI_Datatype derived = MPI_DATATYPE_NULL;
         MPI_Type_contiguous(2, MPI_INT, &derived);
@@ -141,14 +129,14 @@ static void wrong_messages(void)
          MPI_Send(device, -1, MPI_INT, 0, 0, MPI_COMM_WORLD));
     SAME("MPI_Send with a wrong tag", send(host, 1, MPI_INT, 0, -77, MPI_COMM_WORLD),
          MPI_Send(device, 1, MPI_INT, 0, -77, MPI_COMM_WORLD));
-    if (null_types)
+    if (survives.null_types)
         SAME("MPI_Bcast of a null type", bcast(host, 1, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD),
              MPI_Bcast(device, 1, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD));
     SAME("MPI_Bcast from a rank that is not there", bcast(host, 1, MPI_INT, kit_size, MPI_COMM_WORLD),
          MPI_Bcast(device, 1, MPI_INT, kit_size, MPI_COMM_WORLD));
     SAME("MPI_Allgather of a negative count", gather(host, -1, MPI_INT, host2, -1, MPI_INT, MPI_COMM_WORLD),
          MPI_Allgather(device, -1, MPI_INT, device2, -1, MPI_INT, MPI_COMM_WORLD));
-    if (null_types)
+    if (survives.null_types)
         SAME("MPI_Allgather of a null type", gather(host, 1, MPI_DATATYPE_NULL, host2, 1, MPI_INT, MPI_COMM_WORLD),
              MPI_Allgather(device, 1, MPI_DATATYPE_NULL, device2, 1, MPI_INT, MPI_COMM_WORLD));
 #undef SAME
@@ -169,7 +157,7 @@ int main(int argc, char **argv)
     *(void **)&plain = real_mpi_function("PMPI_Allreduce");
     if (!kit_errors_returned())
         kit_skip("illegal", "this MPI does not return its errors");
-    look_at_mpi();
+    survives = survives_of_mpi();
     kit_open(&host_in, KIT_HOST, ROOM);
     kit_open(&host_out, KIT_HOST, ROOM);
     kit_open(&device_in, KIT_DEVICE, ROOM);
@@ -178,7 +166,7 @@ int main(int argc, char **argv)
         for (int op = 0; op < TUTTI_OPS; op++) {
             if (oracle_reduces(op) && oracle_legal(op, kit_handles[i].group))
                 continue;
-            if (pair(&kit_handles[i], op, MPI_COMM_SELF, 1) != MPI_SUCCESS || all_pairs)
+            if (pair(&kit_handles[i], op, MPI_COMM_SELF, 1) != MPI_SUCCESS || survives.most)
                 pair(&kit_handles[i], op, MPI_COMM_WORLD, kit_size);
         }
     }

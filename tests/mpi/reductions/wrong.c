@@ -9,23 +9,12 @@
 
 #include "family.h"
 #include "kit.h"
+#include "survives.h"
 
 enum { ROOM = 4096, COUNT = 3, RANKS = 64 };
 static struct kit_buffer in[2], out[2];
-static int negative_counts = 1, null_types = 1, in_place_elsewhere = 1;
+static struct survives survives;
 static long wrong_calls, refused;
-
-static void look_at_mpi(void)
-{
-    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    int length, major = 0;
-    MPI_Get_library_version(text, &length);
-    if (strstr(text, "Open MPI"))
-        return;
-    in_place_elsewhere = 0;
-    negative_counts = strstr(text, "MPICH Version") == NULL;
-    null_types = sscanf(text, "MPICH Version: %d", &major) != 1 || major < 5;
-}
 
 enum wrong {
     RIGHT, /* so that the rest of the arguments is known to be fine */
@@ -62,9 +51,9 @@ static int there_is(enum family_call call, enum wrong what, int ranks)
 {
     switch (what) {
     case NEGATIVE_COUNT:
-        return negative_counts;
+        return survives.negative_counts;
     case NULL_TYPE:
-        return null_types;
+        return survives.null_types;
     case NULL_COMM:
         return call != FAMILY_REDUCE_LOCAL;
     case IN_PLACE_RESULT:
@@ -75,7 +64,7 @@ static int there_is(enum family_call call, enum wrong what, int ranks)
     case ROOT_TOO_LARGE:
         return call == FAMILY_REDUCE;
     case IN_PLACE_ELSEWHERE:
-        return call == FAMILY_REDUCE && ranks > 1 && in_place_elsewhere;
+        return call == FAMILY_REDUCE && ranks > 1 && survives.most;
     default:
         return 1;
     }
@@ -177,7 +166,7 @@ int main(int argc, char **argv)
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (!kit_errors_returned())
         kit_skip("wrong", "this MPI does not return its errors");
-    look_at_mpi();
+    survives = survives_of_mpi();
     for (int kind = 0; kind < 2; kind++) {
         kit_open(&in[kind], (enum kit_kind)kind, ROOM);
         kit_open(&out[kind], (enum kit_kind)kind, ROOM);

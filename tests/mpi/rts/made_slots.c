@@ -18,7 +18,6 @@ enum { HANDLES = 1500, KINDS = 4, STEPS = 100000 };
 
 static struct tutti_made_receive list[HANDLES]; /* what is to be recorded: used */
 static int recorded, held;                      /* held: types */
-static uint64_t state;
 
 /* The library's. */
 void tutti_type_release(MPI_Datatype type)
@@ -27,21 +26,16 @@ void tutti_type_release(MPI_Datatype type)
     held--;
 }
 
-static unsigned draw(unsigned n)
-{
-    return (unsigned)(random_next(&state) % n);
-}
-
 static int put(unsigned i)
 {
     list[i] = (struct tutti_made_receive){.used = 1,
                                           .request = alone_handle(i),
-                                          .buffer = &list[draw(HANDLES)],
-                                          .count = (MPI_Count)draw(1000),
-                                          .type = alone_type(draw(KINDS)),
-                                          .source = (int)draw(9),
-                                          .tag = (int)draw(100),
-                                          .comm = alone_comm(draw(KINDS))};
+                                          .buffer = &list[alone_draw(HANDLES)],
+                                          .count = (MPI_Count)alone_draw(1000),
+                                          .type = alone_type(alone_draw(KINDS)),
+                                          .source = (int)alone_draw(9),
+                                          .tag = (int)alone_draw(100),
+                                          .comm = alone_comm(alone_draw(KINDS))};
     list[i].used = tutti_made_put(&list[i]);
     held += list[i].used;
     recorded += list[i].used;
@@ -109,11 +103,11 @@ int main(int argc, char **argv)
 {
     const long steps = argc > 1 ? strtol(argv[1], NULL, 0) : STEPS;
     int most = 0, refused = 0;
-    state = argc > 2 ? random_mix(strtoull(argv[2], NULL, 0)) : 13;
+    alone_state = argc > 2 ? random_mix(strtoull(argv[2], NULL, 0)) : 13;
     alone_handles();
     pairs();
     for (long step = 0; step < steps && !check_failed(); step++) {
-        const unsigned what = draw(1000), i = draw(HANDLES), fills = step / 5000 % 2 == 0;
+        const unsigned what = alone_draw(1000), i = alone_draw(HANDLES), fills = step / 5000 % 2 == 0;
         if (what < (fills ? 600u : 300u)) {
             if (list[i].used) /* its handle is in use */
                 continue;
@@ -121,7 +115,7 @@ int main(int argc, char **argv)
         } else if (what < 990) {
             freed(i);
         } else if (what < 998) {
-            leave(alone_comm(draw(KINDS)));
+            leave(alone_comm(alone_draw(KINDS)));
         } else {
             end(what == 998);
         }

@@ -33,19 +33,10 @@ static struct {
 } of_mpi[HANDLES];
 static int mpi_requests, mpi_starts;
 
-static uint64_t state;
-static unsigned draw(unsigned n)
-{
-    return (unsigned)(random_next(&state) % n);
-}
-
 static int place_of(MPI_Request request)
 {
-    for (int i = 0; i < HANDLES; i++) {
-        if (alone_handle((uintptr_t)i) == request)
-            return of_mpi[i].there ? i : -1;
-    }
-    return -1;
+    const int i = alone_place(request, HANDLES);
+    return i >= 0 && of_mpi[i].there ? i : -1;
 }
 
 static MPI_Request mpi_make(int persistent, int active)
@@ -283,15 +274,16 @@ static void slot_make(struct slot *s)
 {
     memset(s, 0, sizeof *s);
     s->used = 1;
-    s->persistent = draw(2) == 0;
+    s->persistent = alone_draw(2) == 0;
     if (s->persistent) {
-        CHECK(tutti_next.MPI_Recv_init(s, 1, alone_type(1), 0, 0, alone_comm(draw(2)), &s->request) == MPI_SUCCESS,
+        CHECK(tutti_next.MPI_Recv_init(s, 1, alone_type(1), 0, 0, alone_comm(alone_draw(2)), &s->request) ==
+                  MPI_SUCCESS,
               "MPI_Recv_init");
         return;
     }
     s->active = 1;
-    s->unexpected = draw(2) == 0;
-    s->is_short = !s->unexpected || draw(2) == 0;
+    s->unexpected = alone_draw(2) == 0;
+    s->is_short = !s->unexpected || alone_draw(2) == 0;
     struct tutti_short_recv *const memory = s->is_short ? calloc(1, sizeof *memory) : NULL;
     s->request = mpi_make(0, 1);
     unexpected_open += s->unexpected;
@@ -305,9 +297,9 @@ static void slots_start(void)
 {
     struct slot *which[LIST];
     MPI_Request requests[LIST];
-    const int most = draw(2) ? 1 : 1 + (int)draw(LIST), before = mpi_starts, requests_before = mpi_requests;
+    const int most = alone_draw(2) ? 1 : 1 + (int)alone_draw(LIST), before = mpi_starts, requests_before = mpi_requests;
     int n = 0, replaced = 0;
-    claims = draw(3) == 0;
+    claims = alone_draw(3) == 0;
     for (int i = 0; i < SLOTS && n < most; i++) {
         if (slot[i].used && slot[i].persistent && !slot[i].active) {
             requests[n] = slot[i].request;
@@ -339,7 +331,7 @@ static MPI_Request real_of(const struct slot *s)
 
 static void slot_complete(struct slot *s)
 {
-    const int place = place_of(real_of(s)), waits = draw(2) == 0;
+    const int place = place_of(real_of(s)), waits = alone_draw(2) == 0;
     MPI_Status status = {0};
     int flag = 0;
     if (!CHECK(place >= 0, "the MPI does not have the request of an active receive"))
@@ -394,7 +386,7 @@ static void check_open(long step)
 static void end(long step, int leaves)
 {
     for (int i = 0; i < SLOTS && !leaves; i++) {
-        if (slot[i].used && slot[i].active && draw(2))
+        if (slot[i].used && slot[i].active && alone_draw(2))
             slot_complete(&slot[i]);
         if (slot[i].used)
             slot_free(&slot[i]);
@@ -411,7 +403,7 @@ static void end(long step, int leaves)
 int main(int argc, char **argv)
 {
     const long steps = argc > 1 ? strtol(argv[1], NULL, 0) : STEPS;
-    state = argc > 2 ? random_mix(strtoull(argv[2], NULL, 0)) : 17;
+    alone_state = argc > 2 ? random_mix(strtoull(argv[2], NULL, 0)) : 17;
     alone_handles();
     tutti_next.MPI_Wait = mpi_wait;
     tutti_next.MPI_Test = mpi_test;
@@ -424,8 +416,8 @@ int main(int argc, char **argv)
     tutti_calls_stamped();
     tutti_calls_persistent();
     for (long step = 0; step < steps && !check_failed(); step++) {
-        struct slot *const s = &slot[draw(SLOTS)];
-        const unsigned what = draw(100);
+        struct slot *const s = &slot[alone_draw(SLOTS)];
+        const unsigned what = alone_draw(100);
         if (what < 40 && !s->used)
             slot_make(s);
         else if (what < 60)
@@ -436,9 +428,9 @@ int main(int argc, char **argv)
             slot_free(s);
         check_open(step);
         if (step % 500 == 499) {
-            end(step, draw(2) == 0);
-            tutti_quirks.get_status_ends_persistent = draw(2) == 0;
-            atomic_store(&tutti_unexpected_guards, draw(2) == 0);
+            end(step, alone_draw(2) == 0);
+            tutti_quirks.get_status_ends_persistent = alone_draw(2) == 0;
+            atomic_store(&tutti_unexpected_guards, alone_draw(2) == 0);
         }
     }
     if (!check_failed())

@@ -21,21 +21,6 @@ static struct note {
     struct tutti_unwatched receive;
 } notes[HANDLES];
 static int open_now, persistent_now, watched;
-static uint64_t state;
-
-static unsigned draw(unsigned n)
-{
-    return (unsigned)(random_next(&state) % n);
-}
-
-static int place_of(MPI_Request request)
-{
-    for (int i = 0; i < HANDLES; i++) {
-        if (alone_handle((uintptr_t)i) == request)
-            return i;
-    }
-    return -1;
-}
 
 static void note_drop(int i)
 {
@@ -47,7 +32,7 @@ static void note_drop(int i)
 /* The library puts a receive under watch: one of the list, or the one that is being noted. */
 static void watch(const struct tutti_unwatched *receive)
 {
-    const int i = place_of(receive->request);
+    const int i = alone_place(receive->request, HANDLES);
     watched++;
     if (!CHECK(i >= 0 && notes[i].noted, "a receive is watched that is not noted: %d", i))
         return;
@@ -68,7 +53,7 @@ static struct {
 
 static void pretend_done(MPI_Request *request)
 {
-    const int at = *request == tutti_handles.no_request ? -1 : place_of(*request);
+    const int at = *request == tutti_handles.no_request ? -1 : alone_place(*request, HANDLES);
     if (at < 0)
         return;
     if (notes[at].receive.persistent)
@@ -114,7 +99,7 @@ static void pretend_some(int n, MPI_Request requests[], int *out, int which[])
             which[(*out)++] = i;
         }
     }
-    if (*out == 0 && draw(2))
+    if (*out == 0 && alone_draw(2))
         *out = MPI_UNDEFINED;
 }
 
@@ -177,16 +162,16 @@ static int fake_some(int n, MPI_Request requests[], int *out, int which[], MPI_S
 static void put(void)
 {
     static const char *const calls[] = {"MPI_Irecv", "MPI_Recv_init"};
-    const int i = (int)draw(HANDLES), persistent = draw(3) == 0;
+    const int i = (int)alone_draw(HANDLES), persistent = alone_draw(3) == 0;
     if (notes[i].noted && notes[i].receive.persistent)
         return;   /* its handle is in use */
     note_drop(i); /* one that a callback completed, unseen */
     notes[i].receive = (struct tutti_unwatched){.request = alone_handle((uintptr_t)i),
                                                 .call = calls[persistent],
-                                                .buffer = &notes[draw(HANDLES)],
-                                                .count = (MPI_Count)draw(1000),
-                                                .type = alone_type(draw(KINDS)),
-                                                .comm = alone_comm(draw(KINDS)),
+                                                .buffer = &notes[alone_draw(HANDLES)],
+                                                .count = (MPI_Count)alone_draw(1000),
+                                                .type = alone_type(alone_draw(KINDS)),
+                                                .comm = alone_comm(alone_draw(KINDS)),
                                                 .persistent = persistent};
     notes[i].noted = 1;
     open_now++;
@@ -197,13 +182,13 @@ static void put(void)
 /* Some requests, noted ones mostly, one of them null. */
 static int some(MPI_Request requests[])
 {
-    const int n = (int)draw(MOST + 1);
+    const int n = (int)alone_draw(MOST + 1);
     int used[HANDLES] = {0};
     for (int i = 0; i < n; i++) {
-        int at = (int)draw(HANDLES);
+        int at = (int)alone_draw(HANDLES);
         for (int k = 0; k < 200 && (!notes[at].noted || used[at]); k++)
-            at = (int)draw(HANDLES);
-        requests[i] = used[at] || draw(12) == 0 ? tutti_handles.no_request : alone_handle((uintptr_t)at);
+            at = (int)alone_draw(HANDLES);
+        requests[i] = used[at] || alone_draw(12) == 0 ? tutti_handles.no_request : alone_handle((uintptr_t)at);
         used[at] |= requests[i] != tutti_handles.no_request;
     }
     return n;
@@ -213,10 +198,10 @@ static void complete(void)
 {
     MPI_Request requests[MOST];
     int which[MOST], flag, out, n = some(requests);
-    plan.code = draw(10) ? MPI_SUCCESS : MPI_ERR_IN_STATUS;
+    plan.code = alone_draw(10) ? MPI_SUCCESS : MPI_ERR_IN_STATUS;
     for (int i = 0; i < MOST; i++)
-        plan.done[i] = draw(3) != 0;
-    switch (draw(8)) {
+        plan.done[i] = alone_draw(3) != 0;
+    switch (alone_draw(8)) {
     case 0:
         if (n > 0)
             tutti_unwatched_wait(requests, MPI_STATUS_IGNORE);
@@ -226,7 +211,7 @@ static void complete(void)
             tutti_unwatched_test(requests, &flag, MPI_STATUS_IGNORE);
         break;
     case 2:
-        if (draw(20) == 0)
+        if (alone_draw(20) == 0)
             plan.code = MPI_ERR_REQUEST;
         tutti_unwatched_waitall(n, plan.code == MPI_ERR_REQUEST ? NULL : requests, MPI_STATUSES_IGNORE);
         break;
@@ -252,7 +237,7 @@ static void start(void)
     MPI_Request requests[MOST];
     const int n = some(requests);
     for (int i = 0; i < n; i++) {
-        const int at = place_of(requests[i]);
+        const int at = alone_place(requests[i], HANDLES);
         if (at >= 0 && notes[at].receive.persistent)
             notes[at].receive.active = 1;
     }
@@ -271,9 +256,9 @@ static int noted_of(const MPI_Comm *comm, const MPI_Datatype *type)
 
 static void go(void)
 {
-    const MPI_Comm comm = alone_comm(draw(KINDS));
-    const MPI_Datatype type = alone_type(draw(KINDS));
-    const int i = (int)draw(HANDLES), what = (int)draw(40);
+    const MPI_Comm comm = alone_comm(alone_draw(KINDS));
+    const MPI_Datatype type = alone_type(alone_draw(KINDS));
+    const int i = (int)alone_draw(HANDLES), what = (int)alone_draw(40);
     int wanted = 0;
     watched = 0;
     if (what == 0) {
@@ -297,7 +282,7 @@ int main(int argc, char **argv)
 {
     const long steps = argc > 1 ? strtol(argv[1], NULL, 0) : STEPS;
     int most = 0;
-    state = argc > 2 ? random_mix(strtoull(argv[2], NULL, 0)) : 11;
+    alone_state = argc > 2 ? random_mix(strtoull(argv[2], NULL, 0)) : 11;
     alone_handles();
     tutti_next.MPI_Wait = fake_wait;
     tutti_next.MPI_Test = fake_test;
@@ -317,7 +302,7 @@ int main(int argc, char **argv)
     memset(notes, 0, sizeof notes);
     open_now = persistent_now = 0;
     for (long step = 0; step < steps && !check_failed(); step++) {
-        const unsigned what = draw(16), fills = step / 2000 % 2 == 0;
+        const unsigned what = alone_draw(16), fills = step / 2000 % 2 == 0;
         if (what < (fills ? 10u : 4u))
             put();
         else if (what < 12)
