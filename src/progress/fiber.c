@@ -15,14 +15,14 @@
 #include "core/status.h"
 #include "progress/fiber_idle.h"
 #include "progress/fiber_switch.h"
+#include "progress/grace.h"
 #include "progress/pause.h"
 
 enum {
     NAP_NS = 1000000, /* of the engine's thread while another one resumes the fibers: so long may pass without a turn */
     TRIES = 64,       /* to resume them, before it gives the core to the thread that does */
     TRY_US = 20,
-    GRACE_NS = 1500, /* a wait that follows a start at once makes the turns itself */
-    DRIVES = 1,      /* of a wait that makes turns */
+    DRIVES = 1, /* of a wait that makes turns */
     DRIVES_BLOCKING = 2
 };
 
@@ -54,6 +54,7 @@ static struct {
     struct tutti_fiber_stack *first;
 } turn;
 
+struct tutti_grace tutti_fibers_grace;
 static atomic_int drivers;  /* waits that make turns until they end; */
 static atomic_int blockers; /* those that may block */
 static atomic_int homes;    /* fibers that only a thread which may block resumes */
@@ -223,8 +224,11 @@ int tutti_fibers_turn(void)
 
 int tutti_fibers_drive(int *drives, int blocks)
 {
-    if (!turn_make(blocks))
+    if (!turn_make(blocks)) {
+        if (!*drives)
+            tutti_grace_want(&tutti_fibers_grace, tutti_now_ns());
         return 0;
+    }
     if (!*drives) {
         atomic_fetch_add(&blockers, blocks);
         atomic_fetch_add(&drivers, 1);
@@ -276,14 +280,6 @@ static void engine_give(void)
 {
     turn.engines = 0;
     turn_give();
-}
-
-/* This thread was awake when the fiber came. */
-static void leave_to_wait(void)
-{
-    const uint64_t until = tutti_now_ns() + GRACE_NS;
-    while (!is_driven() && tutti_now_ns() < until)
-        tutti_pause();
 }
 
 /* Resumes the fibers until none is open, or other threads make the turns. While this thread may lose its core, they
@@ -348,9 +344,10 @@ static void *fiber_engine(void *unused)
         called = 0;
         look_on();
         pthread_mutex_unlock(&lock);
-        if (!slept)
-            leave_to_wait();
+        const int driven = !slept && tutti_grace_leave(&tutti_fibers_grace, is_driven);
         run_all();
+        if (!slept)
+            tutti_grace_end(&tutti_fibers_grace, driven);
         since = tutti_now_ns();
         tutti_fiber_idle_linger(since, &tutti_fibers_open);
         lock_spinning();
