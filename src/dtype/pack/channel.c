@@ -25,8 +25,7 @@ enum {
     ANSWER = 2048,
     LONG_BYTES = 1 << 20,
     COPIED_BYTES = 400, /* of a long copy in a ns, at most */
-    AWAY_NS = 20000,    /* in which the program may do something else between two of them */
-    OWN_NS = 4000,      /* outside of waits between others: more is work of the program */
+    OWN_NS = 4000,      /* outside of waits between two fetches: more is work of the program */
     CLOCKS_NS = 1000,   /* between two looks at the clock that belong together, at most */
     SPINS = 64,         /* between looks at the clock */
     ASK_NS = 1000000    /* between questions to the device: they cost more than a look at the word */
@@ -147,20 +146,16 @@ static uint64_t channel_away(const struct tutti_pack_channel *channel, uint64_t 
     return waited - gap < CLOCKS_NS ? 0 : gap; /* more: that fetch was another thread's */
 }
 
-/* A kernel that stays beside a kernel of the program takes multiprocessors from it. So one stays for long copies only
- * where the program does little but to wait between them; and for longer, as its peers' copies take as long. For others
- * it is tried whether that pays. */
+/* A kernel that stays beside a kernel of the program takes multiprocessors from it: it is tried whether that pays. For
+ * long copies it stays longer, as their peers' copies take as long. */
 static uint64_t channel_forecast(struct tutti_pack_channel *channel, int fits, uint64_t bytes, uint64_t usual_ns)
 {
     const uint64_t now = tutti_now_ns(), away = channel_away(channel, now);
     const int is_long = bytes > LONG_BYTES;
-    int apart = is_long && away > AWAY_NS;
-    if (fits && !is_long) {
-        const int own = away > OWN_NS && away < usual_ns,
-                  stays = tutti_stay_trial(&channel->trial, channel->forecast.ended, own);
-        apart = own && !stays;
-    }
-    return tutti_stay_forecast(&channel->forecast, now, fits, apart, usual_ns + (is_long ? bytes / COPIED_BYTES : 0));
+    const uint64_t stay_ns = usual_ns + (is_long ? bytes / COPIED_BYTES : 0);
+    const int own = fits && away > OWN_NS && away < stay_ns;
+    const int stays = tutti_stay_trials(channel->trial, channel->forecast.ended, channel->served, own, is_long);
+    return tutti_stay_forecast(&channel->forecast, now, fits, own && !stays, stay_ns);
 }
 
 /* Where the library decides which kernels stay: returns for how long a kernel that is launched behind this launch is to
@@ -273,6 +268,7 @@ void tutti_pack_channel_stayed(struct tutti_pack_channel *channel, unsigned how,
 {
     if (channel->fetches) {
         channel->forecast.ended = tutti_now_ns();
+        channel->served = mailed;
         channel->waited = tutti_progress_waited();
         if (!channel->forecast.stays)
             tutti_stay_leave(&channel->stay);

@@ -26,8 +26,9 @@ struct tutti_pack_channel {
     unsigned beside;    /* KiB that engines copy at the same time; 0: a launch without TUTTI_PACK_BESIDE */
     struct tutti_stay stay;
     struct tutti_stay_forecast forecast;
-    struct tutti_stay_trial trial;
+    struct tutti_stay_trial trial[TUTTI_STAY_KINDS];
     uint64_t waited;     /* tutti_progress_waited() when the last fetch ended */
+    int served;          /* 1: a kernel that had stayed took the last fetch */
     int fetches;         /* 1: the launch that is being made is a fetch, after which a kernel may stay by forecast */
     int first;           /* 1: the kernel of a first launch stays for the second one (dtype/pack.h) */
     unsigned lost, skip; /* second launches in a row that it did not take; calls until one stays again */
