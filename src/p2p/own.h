@@ -111,6 +111,8 @@ void tutti_recv_end(struct tutti_p2p_recv *recv, int status);
 /* The whole message has arrived, or failed. The rendezvous leaves its state once: its owner may use it again at
  * once. */
 void tutti_fetch_end(struct tutti_p2p_fetch *fetch, int status);
+/* to_host.c. A message has been fetched. */
+void tutti_to_host_note(const struct tutti_p2p_fetch *fetch);
 /* Releases the sender of a message that is too long for the buffer. 0: the rendezvous has moved on: later. */
 int tutti_fetch_drop(struct tutti_p2p_fetch *fetch);
 /* Stores bytes [first, first + bytes) of the message: of the sender's elements if they have a plan, otherwise packed

@@ -120,6 +120,9 @@ int tutti_p2p_row_reaches(struct tutti_p2p_worker *worker, const struct tutti_pr
  * this memory. */
 int tutti_p2p_leaves(struct tutti_p2p_worker *worker, const struct tutti_protocol_row *row, int peer,
                      const struct tutti_memory *memory, uint64_t bytes, struct tutti_endpoint_verdict *verdict);
+/* Local, once for each message. 1 if the MPI is to carry a message of so many bytes, since the peer has received the
+ * last such messages of this rank into memory of the host (to_host.c). */
+int tutti_p2p_goes_to_host(struct tutti_p2p_worker *worker, int peer, uint64_t bytes);
 /* Local. 1 if the receives of rank `peer` of the node look for the RTS of a message of so many bytes; otherwise the
  * reason is set. */
 int tutti_p2p_is_looked_for(const struct tutti_p2p_worker *worker, int peer, uint64_t bytes);

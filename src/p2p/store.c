@@ -31,6 +31,8 @@ void tutti_recv_end(struct tutti_p2p_recv *recv, int status)
 void tutti_fetch_end(struct tutti_p2p_fetch *f, int status)
 {
     tutti_fetch_release(f);
+    if (status == TUTTI_OK)
+        tutti_to_host_note(f);
     tutti_recv_end(f->recv, status);
     if (TUTTI_TRACED)
         f->rndv->ended = tutti_trace_stamp();

@@ -179,7 +179,14 @@ static inline uint64_t tutti_pieces(uint64_t bytes, uint64_t piece)
     return bytes / piece + (bytes % piece != 0);
 }
 
+/* 1 if the peer has received the last short messages of this rank into memory of the host; now and then 0 all the same.
+ * Once for each message. */
+int tutti_endpoint_goes_to_host(struct tutti_endpoint *endpoint, int peer);
+
 /* ---- receiver ---- */
+
+/* A short message of the peer has been fetched; host: into memory of the host. */
+void tutti_endpoint_note_to_host(struct tutti_endpoint *endpoint, int peer, int host);
 
 /* Whether kernels of a GPU can reach memory of a peer. LATER: a descriptor or a piece is on its way. */
 enum tutti_reaching { TUTTI_REACHED, TUTTI_REACH_LATER, TUTTI_REACH_NOT };

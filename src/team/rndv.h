@@ -161,6 +161,9 @@ struct tutti_endpoints {
     /* Nanoseconds of this rank's last mapping of a peer's memory, by size class (tutti_mapping_size()); 0: it has
      * mapped none. */
     _Atomic uint64_t mapping_ns[TUTTI_MAPPING_SIZES];
+    /* Of that rank's last short messages, one after the other: how many this rank has received into memory of the host,
+     * as far as it counts (endpoint_to_host.c). */
+    _Atomic uint8_t to_host[TUTTI_ENDPOINT_PEERS];
     _Atomic uint32_t asked;                           /* about how many entries of `wanted` are set; 0: none */
     struct tutti_wanted wanted[TUTTI_ENDPOINT_PEERS]; /* by that rank */
     struct tutti_rndv rndv[TUTTI_RNDVS];

@@ -308,6 +308,8 @@ static const char cuda_rules[] =
     " *@2m; "
     "message_put:"
     " 0-8191k@never 8m-24m@exchange 24m-1g@busy; "
+    "message_to_host:"
+    " 0-8k@staged *@direct; "
     "message_far:"
     " 0-255k@staged *@pipelined; "
     "bcast:"

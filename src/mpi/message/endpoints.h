@@ -29,7 +29,15 @@ static inline int tutti_rts_length(uint64_t bytes)
 }
 
 /* REPLACED: as TUTTI_SEND, from a buffer that is received into: the data leave it before the call returns. */
-enum tutti_send_mode { TUTTI_SEND, TUTTI_SEND_SYNCHRONOUS, TUTTI_SEND_BUFFERED, TUTTI_SEND_READY, TUTTI_SEND_REPLACED };
+/* REPLACED: into its buffer the call receives. WAITED: no other send is begun before the call has waited for it. */
+enum tutti_send_mode {
+    TUTTI_SEND,
+    TUTTI_SEND_SYNCHRONOUS,
+    TUTTI_SEND_BUFFERED,
+    TUTTI_SEND_READY,
+    TUTTI_SEND_REPLACED,
+    TUTTI_SEND_WAITED
+};
 
 /* Arguments of a send. */
 struct tutti_message {

@@ -127,6 +127,16 @@ static int is_one_run(const struct tutti_message *message, const struct tutti_me
            *lowest >= base && *lowest + ask->bytes <= base + memory->bytes;
 }
 
+/* 1 if the message is a short one, and surely no part of a burst, that the peer probably receives into memory of the
+ * host: the MPI is to have it. */
+static int send_is_for_host(const struct tutti_message *message, const struct tutti_memory *memory,
+                            const struct rndv_send_ask *ask, int blocking)
+{
+    const char *lowest;
+    return (blocking || message->mode == TUTTI_SEND_WAITED) && message->mode != TUTTI_SEND_BUFFERED &&
+           is_one_run(message, memory, ask, &lowest) && tutti_p2p_goes_to_host(&tutti_p2p, ask->peer, ask->bytes);
+}
+
 /* 1 if the MPI is to have the message, or the peer does not receive such messages, and the reason is set. Decides only
  * for messages of one run of bytes in one allocation; no rendezvous is taken for that. */
 static int send_leaves(const struct tutti_message *message, const struct tutti_memory *memory,
@@ -215,6 +225,8 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
         return TUTTI_NONE(SHORT);
     struct rndv_send_ask ask = {.layout = layout, .bytes = bytes, .peer = peer};
     ask.verdict.alone = blocking || atomic_load_explicit(&tutti_requests_open, memory_order_relaxed) < BURST;
+    if (memory && send_is_for_host(message, memory, &ask, blocking))
+        return TUTTI_NONE(TO_HOST);
     struct tutti_send_request *sent = memory ? send_again(message, memory, &ask, with_request, blocking) : NULL;
     if (sent)
         return sent;
@@ -277,12 +289,10 @@ static int rts_send(struct tutti_send_request *sent)
 {
     const struct tutti_message *m = &sent->message;
     TUTTI_INSIDE();
-    int (*const send[])(const void *, int, MPI_Datatype, int, int, MPI_Comm,
-                        MPI_Request *) = {[TUTTI_SEND] = tutti_next.MPI_Isend,
-                                          [TUTTI_SEND_SYNCHRONOUS] = tutti_next.MPI_Issend,
-                                          [TUTTI_SEND_BUFFERED] = tutti_next.MPI_Ibsend,
-                                          [TUTTI_SEND_READY] = tutti_next.MPI_Irsend,
-                                          [TUTTI_SEND_REPLACED] = tutti_next.MPI_Isend};
+    int (*const send[])(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *) = {
+        [TUTTI_SEND] = tutti_next.MPI_Isend,           [TUTTI_SEND_SYNCHRONOUS] = tutti_next.MPI_Issend,
+        [TUTTI_SEND_BUFFERED] = tutti_next.MPI_Ibsend, [TUTTI_SEND_READY] = tutti_next.MPI_Irsend,
+        [TUTTI_SEND_REPLACED] = tutti_next.MPI_Isend,  [TUTTI_SEND_WAITED] = tutti_next.MPI_Isend};
     int code = send[m->mode](sent->text, sent->rts_bytes, tutti_handles.byte, m->dest, m->tag, m->comm, &sent->rts);
     if (code != MPI_SUCCESS)
         return code;

@@ -85,6 +85,7 @@ struct tutti_endpoint_from {
     _Atomic uint64_t put_late;                 /* when the peer last was late */
     _Atomic uint64_t put_seen;                 /* when a put of the peer was last seen under way */
     _Atomic uint32_t puts_late, puts_left_out; /* see tutti_endpoint_put_late() */
+    _Atomic uint32_t to_host; /* as sender: short messages that its receives into memory of the host decided */
 };
 
 /* What is under way for the memory that is being mapped. */

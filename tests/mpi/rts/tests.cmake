@@ -88,3 +88,6 @@ foreach(us 0 3000 20000)
 endforeach()
 # With less scratch than the longest messages need, which are carried.
 tutti_mpi_test(mpi-outside-local PROGRAM mpi-outside RANKS 2 ARGS local ENV TUTTI_ENDPOINT_MB=1 TIMEOUT 60)
+# Short messages into memory of the host.
+program(to_host)
+tutti_mpi_test(mpi-to-host PROGRAM mpi-to_host RANKS 2 ENV ${stats} "TUTTI_RULES=message:*@direct message_to_host:0-8k@staged" TIMEOUT 45)
