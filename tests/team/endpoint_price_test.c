@@ -223,6 +223,18 @@ static void large_credit(void)
     ASKED(other, LARGE, BYTES, more - 1, TUTTI_PAYS_AWAITS, "another large one, as long as none is mapped");
 }
 
+/* Ranks that take turns on the GPU: nothing is lent. */
+static void no_credit_by_turns(void)
+{
+    begin(&without_engines, 0);
+    theirs->listens = 1;
+    CHECK(few(BYTES, by_credit), "the GPU is shared, without turns: not on credit");
+    begin(&without_engines, 0);
+    theirs->listens = 1;
+    turning = 1;
+    CHECK(!few(BYTES, by_credit) && endpoint.lent == 0, "by turns: on credit");
+}
+
 /* Allocations that are new every few messages: after one of them, or as many quick ones as it costs, no more are mapped
  * on credit, until others have saved that. */
 static void short_lived(void)
@@ -311,6 +323,7 @@ int main(int argc, char **argv)
         credit();
         large_credit();
         short_lived();
+        no_credit_by_turns();
         awaited();
         saved();
     }

@@ -3,12 +3,14 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "core/lives.h"
 #include "core/settings.h"
 #include "mpi/bounce/alive.h"
 #include "mpi/bounce/stage_gaps.h"
 #include "mpi/real/handles.h"
 #include "mpi/real/lent.h"
 #include "mpi/real/self.h"
+#include "team/sharing.h"
 
 enum {
     LAZY_FROM = 1 << 20,  /* bytes: up to here pinned memory is taken while messages themselves come, see is_lazy() */
@@ -25,10 +27,23 @@ enum { WHOLE_ONES = 64 };
 static _Atomic int ordinary_left = 32;
 enum { ORDINARY_MOST = 256 << 10 };
 
-static int takes_ordinary(const struct tutti_device *device, size_t bytes)
+/* 1 if copies into the GPU wait for a turn there, but those from pinned memory (now.c, IN_ROWS). */
+static int stage_waits_for_turns(const struct tutti_device *device, int gpu)
+{
+    if (!device->gpu.turns)
+        return 0;
+    if (tutti_door.node)
+        tutti_sharing_look(tutti_door.node, device, gpu);
+    return tutti_gpu_is_shared(gpu) && device->gpu.turns(gpu);
+}
+
+/* gpu: of the buffer; out: the bytes are copied into it. */
+static int takes_ordinary(const struct tutti_device *device, size_t bytes, int gpu, int out)
 {
     if (likely(atomic_load_explicit(&ordinary_left, memory_order_relaxed) <= 0) || bytes > ORDINARY_MOST ||
         !device->share.usual_ns || device->share.usual_ns() == 0)
+        return 0;
+    if (stage_waits_for_turns(device, gpu) && out)
         return 0;
     return atomic_fetch_sub_explicit(&ordinary_left, 1, memory_order_relaxed) > 0;
 }
@@ -272,7 +287,8 @@ int tutti_stage_open_at(struct tutti_stage *stage, const void *buffer, MPI_Count
     stage->packed = stage->plan && way & TUTTI_STAGE_PACKED && tutti_layout_packed(layout, type, &stage->given) == 0;
     if (stage->packed)
         stage->bytes = (size_t)count * stage->size;
-    stage->ordinary = !layout && !(way & TUTTI_STAGE_LATER) && takes_ordinary(tutti_door.device, stage->bytes);
+    stage->ordinary = !layout && !(way & TUTTI_STAGE_LATER) &&
+                      takes_ordinary(tutti_door.device, stage->bytes, there->memory.gpu, way & TUTTI_STAGE_OUT);
     stage->lazy = !stage->ordinary && is_lazy(stage);
     if (stage->ordinary || (stage->lazy && stage->bytes <= POOLED_MOST))
         stage->memory = tutti_scratch_take_ordinary(&stage->scratch, stage->bytes);

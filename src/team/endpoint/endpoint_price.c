@@ -98,16 +98,25 @@ static uint64_t price_credit(const struct tutti_endpoint *endpoint, const struct
     return endpoint->device->share.usual_ns() * (lent == 0 || used ? all : 1);
 }
 
-/* 1 if the credit pays what a mapping costs more than its messages have lost. */
-static int price_lends(struct tutti_endpoint *endpoint, const struct tutti_endpoint_account *account, uint64_t mapping,
-                       enum tutti_mapping_size size) TUTTI_HOLDS(endpoint->lock)
+/* What a mapping costs. */
+struct price {
+    uint64_t mapping, kernels; /* ns; kernels: besides, while they are not loaded */
+    enum tutti_mapping_size size;
+    int turns; /* 1: the two ranks' kernels take turns on the GPU */
+};
+
+/* 1 if the credit pays what a mapping costs more than its messages have lost. Not for ranks whose kernels take turns on
+ * the GPU: there a message from mapped memory saves little beside one that is staged by copies that wait for no turn.
+ */
+static int price_lends(struct tutti_endpoint *endpoint, const struct tutti_endpoint_account *account,
+                       const struct price *price) TUTTI_HOLDS(endpoint->lock)
 {
-    const uint64_t more = account->spent < mapping ? mapping - account->spent : 0;
+    const uint64_t more = account->spent < price->mapping ? price->mapping - account->spent : 0;
     const int some = account->messages >= CREDIT_MESSAGES && account->spent >= CREDIT_FROM_NS;
     const uint64_t lent = atomic_load_explicit(&endpoint->lent, memory_order_relaxed);
-    if ((!some && account->spent < CREDIT_AT_ONCE_NS) || account->next || tutti_settings()->mapping_price_us ||
-        more == 0 || /* the kernels alone are not paid for */
-        lent + more > price_credit(endpoint, account, size, lent))
+    if ((!some && account->spent < CREDIT_AT_ONCE_NS) || account->next || price->turns ||
+        tutti_settings()->mapping_price_us || more == 0 || /* the kernels alone are not paid for */
+        lent + more > price_credit(endpoint, account, price->size, lent))
         return 0;
     atomic_fetch_add_explicit(&endpoint->lent, more, memory_order_relaxed);
     atomic_store_explicit(&endpoint->debtor, account->id, memory_order_relaxed);
@@ -128,27 +137,27 @@ void tutti_endpoint_saves(struct tutti_endpoint *endpoint, uint64_t id, uint64_t
 }
 
 /* Whether the peer is to map the allocation now, which loses ns more by this message. A peer that was asked maps one
- * allocation at a time, or cannot map this one: it is asked again ever more seldom. mapping: the price without
- * kernels. */
+ * allocation at a time, or cannot map this one: it is asked again ever more seldom. */
 static enum tutti_pays price_asks(struct tutti_endpoint *endpoint, struct tutti_endpoint_from *to,
-                                  struct tutti_endpoint_account *account, uint64_t ns, enum tutti_mapping_size size,
-                                  uint64_t mapping, uint64_t kernels) TUTTI_HOLDS(endpoint->lock)
+                                  struct tutti_endpoint_account *account, uint64_t ns, const struct price *price)
+    TUTTI_HOLDS(endpoint->lock)
 {
-    const uint64_t least = account->next ? account->next : mapping;
+    const uint64_t least = account->next ? account->next : price->mapping;
     account->spent += ns;
     account->messages++;
     price_sees_debtor(endpoint, account->id);
     to->lost += ns;
-    const int pays = account->spent >= least && (account->next || to->lost >= mapping + kernels / KERNELS_PART);
+    const int pays =
+        account->spent >= least && (account->next || to->lost >= price->mapping + price->kernels / KERNELS_PART);
     if (account->awaits > 0 && !pays) {
         account->awaits--;
         return TUTTI_PAYS_AWAITS;
     }
-    if (!pays && !price_lends(endpoint, account, mapping, size))
+    if (!pays && !price_lends(endpoint, account, price))
         return TUTTI_PAYS_NOT;
     if (!pays)
         account->awaits = AWAITING_MOST;
-    const uint64_t next = account->next ? 2 * account->next : CREDIT_FROM_NS, all = mapping + kernels;
+    const uint64_t next = account->next ? 2 * account->next : CREDIT_FROM_NS, all = price->mapping + price->kernels;
     account->next = next < all ? next : all;
     account->spent = 0;
     return account->awaits > 0 ? TUTTI_PAYS_AWAITS : TUTTI_PAYS;
@@ -193,8 +202,11 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
     const int maps = atomic_load(&theirs->maps[endpoint->node->rank][m->index]);
     const int turns = tutti_endpoint_takes_turns(endpoint, m->peer, gpu);
     const enum tutti_mapping_size size = tutti_mapping_size(m->extent);
-    const uint64_t mapping = tutti_endpoint_price(endpoint, to, theirs, size);
     const int lacks = m->bytes > TUTTI_ENDPOINT_FIRST_BYTES && tutti_endpoint_lacks_kernels(endpoint, gpu);
+    const struct price price = {.mapping = tutti_endpoint_price(endpoint, to, theirs, size),
+                                .kernels = lacks || turns ? 0 : price_of_kernels(gpu),
+                                .size = size,
+                                .turns = turns};
     tutti_fiber_take(&endpoint->lock);
     struct tutti_endpoint_account *const account = account_of(endpoint, to, m->id);
     const uint64_t single = m->alone ? TUTTI_ENDPOINT_FIRST_BYTES : TUTTI_ENDPOINT_SHORT_BYTES;
@@ -207,8 +219,7 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
                           : turns ? packing_loses(m->bytes) + TURNS_NS
                                   : packing_loses(m->bytes);
     const uint64_t saves = turns && stays ? 0 : loses_unpacked(m->bytes, single);
-    const enum tutti_pays pays =
-        price_asks(endpoint, to, account, lost, size, mapping, lacks || turns ? 0 : price_of_kernels(gpu));
+    const enum tutti_pays pays = price_asks(endpoint, to, account, lost, &price);
     const int shows = shows_scratch(endpoint, to, m->index, maps);
     const int scratch_pays =
         maps != TUTTI_MAPS && several &&

@@ -87,6 +87,12 @@ tutti_mpi_test(mpi-turns-mps PROGRAM mpi-turns RANKS 2 ARGS 0 TIMEOUT 90
                ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_GPUS=1)
 tutti_mpi_test(mpi-turns-apart PROGRAM mpi-turns RANKS 2 ARGS 0 TIMEOUT 90
                ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_GPUS=2 TUTTI_HOST_LINKS=all TUTTI_HOST_TURNS_US=500)
+program(turns_first)
+foreach(turns 0 1)
+  string(REPLACE 1 100 us ${turns})
+  tutti_mpi_test(mpi-turns-first-${turns} PROGRAM mpi-turns_first RANKS 2 ARGS ${turns} TIMEOUT 60
+                 ENV ${stats} "TUTTI_RULES=message:*@direct bcast:*@leader_pipeline" TUTTI_HOST_GPUS=1 TUTTI_HOST_LINKS=all TUTTI_HOST_MAPPING_US=500 TUTTI_HOST_TURNS_US=${us})
+endforeach()
 program(turns_neighbours)
 set(turns_packets TUTTI_CHANNEL_MB=2 "TUTTI_RULES=message:*@direct neighbor:0-4k@ll *@pipeline *@fetch" TUTTI_HOST_GPUS=1)
 tutti_mpi_test(mpi-turns-neighbours PROGRAM mpi-turns_neighbours RANKS 2 ARGS 1 TIMEOUT 90
