@@ -45,7 +45,7 @@ struct tutti_arrival {
     uint64_t count;      /* elements of a reduction; of a data mover, whose ranks may differ in it: its rows */
     uint64_t detail;     /* what else must be alike on all ranks: tutti_detail() */
     uint32_t blocks;     /* DEVICE: that this rank has for the call, see sm_budget.h; 0: it takes them later. HOST, of a
-                            data mover: enum tutti_reason why; 0: host memory */
+                            data mover: enum tutti_reason why; 0: host memory. FIRST: the same */
     uint32_t streams;    /* DEVICE: 1 where communicators with a stream live in its process */
     uint32_t lines;      /* DEVICE, of rank 0: 1 if all links are known by now to deliver lines (lines.c) */
 };

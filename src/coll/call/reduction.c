@@ -224,15 +224,16 @@ void tutti_open_again(struct tutti_team *team)
 
 /* What this rank brings to a call, which may be one of the first calls (opening.h), or one that peers are expected to
  * leave to the MPI. *why: of a call that it leaves at once. */
-static enum tutti_arrival_kind reduction_kind(struct tutti_team *team, const struct tutti_call *call, const char **why)
+static enum tutti_arrival_kind reduction_kind(struct tutti_team *team, const struct tutti_call *call,
+                                              enum tutti_reason *why)
 {
     const int ordered = tutti_opening_keeps_order(team, call);
     const size_t bytes = call->count * tutti_type_size(call->type);
     if (call->kind == TUTTI_ARRIVAL_DEVICE && !ordered && tutti_declined_begins(team, call->collective, bytes)) {
-        *why = TUTTI_REASON_TEXT(HOST_BEFORE);
+        *why = TUTTI_REASON_HOST_BEFORE;
         return TUTTI_ARRIVAL_FIRST;
     }
-    *why = TUTTI_REASON_TEXT(FIRST_CALLS);
+    *why = TUTTI_REASON_FIRST_CALLS;
     if (call->kind == TUTTI_ARRIVAL_DEVICE && !(ordered && team->is_nonblocking) &&
         tutti_opening_waits(team, call, call->type, call->op, bytes))
         return ordered ? TUTTI_ARRIVAL_LATER : TUTTI_ARRIVAL_FIRST;
@@ -253,7 +254,7 @@ static void reduction_note(struct tutti_team *team, const struct tutti_call *cal
     for (int r = 0; r < team->size; r++) {
         left += tutti_arrival_leaves(all[r]->kind);
         host += all[r]->kind == TUTTI_ARRIVAL_HOST;
-        first += all[r]->kind == TUTTI_ARRIVAL_FIRST;
+        first += all[r]->kind == TUTTI_ARRIVAL_FIRST && all[r]->blocks == TUTTI_REASON_HOST_BEFORE;
     }
     tutti_declined_note(team, call->collective, left, host, first);
 }
@@ -285,7 +286,7 @@ static int reduction_collective(struct tutti_team *team, const struct tutti_call
     if (!team->whole)
         return call->host_ok ? reduction_pass(taken, why, team->why) : call_reduction_staged(team, call, taken, why);
 
-    const char *left;
+    enum tutti_reason left;
     const enum tutti_arrival_kind kind = reduction_kind(team, call, &left);
     struct tutti_arrival mine = {
         .collective = (uint32_t)call->collective,
@@ -303,9 +304,11 @@ static int reduction_collective(struct tutti_team *team, const struct tutti_call
     if (mine.kind == TUTTI_ARRIVAL_DEVICE && team->state == TUTTI_TEAM_OPEN && choice_prepare(team, call)->maps_buffers)
         tutti_offer_buffers(team, call);
     tutti_reservation_arrive(team, call, &mine);
+    if (mine.kind == TUTTI_ARRIVAL_FIRST)
+        mine.blocks = (uint32_t)left;
     tutti_team_arrive(team, &mine);
     if (mine.kind == TUTTI_ARRIVAL_FIRST)
-        return reduction_pass(taken, why, left);
+        return reduction_pass(taken, why, tutti_reasons[left].text);
     if (mine.kind == TUTTI_ARRIVAL_HOST && call->host_ok)
         return reduction_pass(taken, why, TUTTI_REASON_TEXT(HOST_MEMORY));
 

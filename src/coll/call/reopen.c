@@ -21,7 +21,8 @@ static const char *reopen_left(const struct tutti_team *team, const struct tutti
         if (all[r]->kind == TUTTI_ARRIVAL_HOST)
             return TUTTI_REASON_TEXT(HOST_SOME);
         if (all[r]->kind == TUTTI_ARRIVAL_FIRST)
-            why = TUTTI_REASON_TEXT(FIRST_CALLS);
+            why = all[r]->blocks == TUTTI_REASON_HOST_BEFORE ? TUTTI_REASON_TEXT(HOST_BEFORE)
+                                                             : TUTTI_REASON_TEXT(FIRST_CALLS);
         else if (all[r]->kind == TUTTI_ARRIVAL_AHEAD && !why)
             why = TUTTI_REASON_TEXT(AHEAD);
     }

@@ -4,14 +4,14 @@
  *
  * When all ranks have device memory again, all calls are accelerated before long, also where the ranks differ in the
  * calls before: `alike` all the same, `turns` each others, `apart` each its own. Longer calls are accelerated at once.
- * Needs TUTTI_STATS=1. */
+ * `alike` also makes calls of the longest kind that is left, and a little longer ones. Needs TUTTI_STATS=1. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kit.h"
 
-enum { MIXED = 37, DEVICE = 80, SETTLED = 40, SHORT = 1024, LONG = 1 << 20 };
+enum { MIXED = 37, DEVICE = 80, SETTLED = 40, SHORT = 1024, LIMIT = 128 << 10, LONG = 1 << 20, FEW = 4 };
 
 struct call {
     const char *name;
@@ -78,6 +78,26 @@ static enum kit_kind kind_of(const char *way, int round)
     return (round >> (2 * kit_rank)) % 3 ? KIT_HOST : KIT_DEVICE;
 }
 
+/* Calls of so many bytes with memory of the host on some ranks: how many of them this rank has left at once. */
+static int left_of(const struct call *call, const char *way, int times, int bytes, int *round, int *accelerated)
+{
+    const uint64_t before = kit_counted(call->name, "in the calls before");
+    for (int i = 0; i < times; i++, ++*round)
+        *accelerated += once(call, kind_of(way, *round), bytes, *round);
+    return (int)(kit_counted(call->name, "in the calls before") - before);
+}
+
+/* Behind many short ones. */
+static void try_limit(const struct call *call, const char *way, int *round)
+{
+    int accelerated = 0;
+    int left = left_of(call, way, FEW, LIMIT, round, &accelerated);
+    CHECK(kit_rank != 0 || left >= FEW - 1, "%s: %d of %d calls of %d bytes are left", call->name, left, FEW, LIMIT);
+    left = left_of(call, way, FEW, LIMIT + (int)sizeof(int), round, &accelerated);
+    CHECK(left == 0 && accelerated == 0, "%s: %d calls of more than %d bytes are left, %d accelerated", call->name,
+          left, LIMIT, accelerated);
+}
+
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
@@ -87,16 +107,17 @@ int main(int argc, char **argv)
     for (size_t c = 0; c < sizeof calls / sizeof calls[0]; c++) {
         const struct call *const call = &calls[c];
         int settled = 0, mixed = 0, round = 0, asked;
-        const uint64_t left = kit_counted(call->name, "in the calls before");
-        for (; round < MIXED; round++)
-            mixed += once(call, kind_of(way, round), SHORT, round);
-        const int before = (int)(kit_counted(call->name, "in the calls before") - left);
-        CHECK(kit_rank != 0 || strcmp(way, "alike") != 0 || before > MIXED / 2,
-              "%s: %d of %d calls are left without waiting", call->name, before, MIXED);
+        const int is_alike = strcmp(way, "alike") == 0;
+        const int before = left_of(call, way, MIXED, SHORT, &round, &mixed);
+        CHECK(kit_rank != 0 || !is_alike || before > MIXED / 2, "%s: %d of %d calls are left without waiting",
+              call->name, before, MIXED);
+        if (is_alike)
+            try_limit(call, way, &round);
         CHECK(mixed == 0 || strcmp(way, "apart") == 0, "%s: %d calls with host memory were accelerated", call->name,
               mixed);
         asked = once(call, KIT_DEVICE, LONG, round++);
         CHECK(asked, "%s: a long call is not accelerated", call->name);
+        const uint64_t first = kit_counted(call->name, "first calls of a communicator");
         /* that was seen by all: short calls are too */
         CHECK(once(call, KIT_DEVICE, SHORT, round++), "%s: a short call behind it is not", call->name);
         for (int i = 0; i < MIXED; i++, round++)
@@ -105,6 +126,8 @@ int main(int argc, char **argv)
             const int accelerated = once(call, KIT_DEVICE, SHORT, round);
             settled += i >= SETTLED && accelerated;
         }
+        CHECK(kit_counted(call->name, "first calls of a communicator") == first,
+              "%s: calls that peers leave are counted as first calls", call->name);
         CHECK(settled == DEVICE - SETTLED, "%s: %d of the last %d calls are accelerated", call->name, settled,
               DEVICE - SETTLED);
     }
