@@ -10,11 +10,12 @@
 #include "kit.h"
 #include "real_mpi.h"
 
-enum { LONG = 9000, SHORT = 5000, FEW = 20, FEWER = 10, TWO = 2, ONE = 1, TAG = 4, TRIES = 100000000, AGAIN = 1000 };
+enum { LONG = 9000, SHORT = 5000, FEW = 20, FEWER = 10, TWO = 2, ONE = 1, TAG = 4, TRIES = 100000000, AGAIN = 100 };
 
 static MPI_Comm comm;
 static int on_comm, on_world, on_self;
 static int probes; /* 1: the message has arrived before the receive begins */
+static int is_intel;
 
 static void comm_handler(MPI_Comm *of, int *code, ...)
 {
@@ -146,19 +147,24 @@ static int is_fine(const struct seen *want, const struct seen *got, int short_la
            (calls == 1 || calls == want->on_comm + want->on_world + want->on_self);
 }
 
-/* Collective. Intel MPI by itself reports some long messages otherwise than others: it may do so here too. */
-static int is_fine_again(int way, struct kit_buffer *b, int sent, int count, const struct seen *want,
-                         const struct seen *got, int short_later)
+/* Neither an error nor a call of a handler. */
+static int is_none(const struct seen *seen)
 {
-    int fine = kit_rank == 0 || is_fine(want, got, short_later), again = !fine && b->kind == KIT_HOST;
-    MPI_Bcast(&again, 1, MPI_INT, 1, MPI_COMM_WORLD);
-    for (int i = 0; i < AGAIN && again; i++) {
-        const struct seen next = one(&itself, way, b, sent, count);
-        fine |= is_fine(&next, got, short_later);
-        again = !fine;
+    return seen->class == MPI_SUCCESS && seen->on_comm + seen->on_world + seen->on_self == 0;
+}
+
+/* Collective. What the MPI itself does. Intel MPI reports nothing of some long messages that have arrived before the
+ * receive (loses): what it does with the others. */
+static struct seen by_itself(int way, struct kit_buffer *b, int sent, int count, int loses)
+{
+    struct seen seen = one(&itself, way, b, sent, count);
+    for (int i = 0, again = loses; i < AGAIN && again; i++) {
+        again = is_none(&seen);
         MPI_Bcast(&again, 1, MPI_INT, 1, MPI_COMM_WORLD);
+        if (again)
+            seen = one(&itself, way, b, sent, count);
     }
-    return fine;
+    return seen;
 }
 
 static void try_once(int way, enum kit_kind memory, int sent, int count, const char *when)
@@ -166,12 +172,12 @@ static void try_once(int way, enum kit_kind memory, int sent, int count, const c
     struct kit_buffer b;
     struct seen want = {MPI_ERR_TRUNCATE, 1, 0, 0};
     kit_open(&b, memory, LONG * sizeof(int));
+    const int loses = is_intel && memory == KIT_HOST && sent == LONG && probes;
     if (memory == KIT_HOST)
-        want = one(&itself, way, &b, sent, count);
+        want = by_itself(way, &b, sent, count, loses);
     const struct seen got = one(&library, way, &b, sent, count);
-    const int fine = is_fine_again(way, &b, sent, count, &want, &got, count <= FEWER && strcmp(when, "first") != 0);
     CHECK(
-        fine,
+        kit_rank == 0 || is_fine(&want, &got, count <= FEWER && strcmp(when, "first") != 0) || (loses && is_none(&got)),
         "%s of %d integers, %d sent, %s memory, %s: class %d, the handler of the communicator was called %d times, of "
         "MPI_COMM_WORLD %d, of MPI_COMM_SELF %d; not %d, %d, %d, %d",
         way_name(way), count, sent, memory == KIT_HOST ? "host" : "device", when, got.class, got.on_comm, got.on_world,
@@ -350,6 +356,10 @@ int main(int argc, char **argv)
     if (!kit_errors_returned())
         kit_skip("raised", "this MPI ends the program on its own errors");
     ask_the_mpi();
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length;
+    MPI_Get_library_version(version, &length);
+    is_intel = strstr(version, "Intel") != NULL;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     set_handler(comm, comm_handler);
     try_where_others_are_fatal("first");
