@@ -63,6 +63,7 @@ struct tutti_move {
         int packed;         /* enum tutti_packed: whether some runs have no address yet (move/packing.h) */
         int host;           /* enum tutti_hosted */
         int ordinary;       /* 1: some of that memory is not pinned */
+        int why; /* enum tutti_reason: why this rank has no row for blocks in device memory alone; 0: it has */
         /* piece: where the call goes in pieces the power of two of their bytes of each run, first this rank's own, then
          * that of all ranks; 0: in one piece. pieces: how many. */
         unsigned piece, pieces;

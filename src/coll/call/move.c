@@ -161,6 +161,9 @@ uint32_t tutti_move_able(struct tutti_team *team, const struct tutti_call *call)
         usual &= ~of_teams;
         mixed = 0;
     }
+    const enum tutti_reason why = tutti_why_take(TUTTI_REASON_NONE);
+    tutti_why_set(why);
+    runs->why = usual ? TUTTI_REASON_NONE : (int)why;
     return TUTTI_MOVE_ROWS(usual, mixed);
 }
 

@@ -17,14 +17,22 @@ _Static_assert((int)HELD_BITS + (int)BEFORE_BITS + (int)SUM_BITS <= 30, "an arri
 enum { BEFORE_AT = HELD_BITS, SUM_AT = BEFORE_AT + BEFORE_BITS };
 enum { HELD_MASK = (1 << HELD_BITS) - 1, SUM_MASK = (1 << SUM_BITS) - 1 };
 
-/* Its `count`: TUTTI_MOVE_ROWS(), rows that TUTTI_RULES names, enum tutti_hosted, and the piece. */
-enum { ROWS_BITS = 16, FIRST_AT = 2 * ROWS_BITS, HOST_AT = FIRST_AT + ROWS_BITS, PIECE_AT = HOST_AT + 2 };
+/* Its `count`: TUTTI_MOVE_ROWS(), rows that TUTTI_RULES names, enum tutti_hosted, the piece, and runs.why. */
+enum { ROWS_BITS = 16, PIECE_BITS = 5, WHY_BITS = 7 };
+enum {
+    FIRST_AT = 2 * ROWS_BITS,
+    HOST_AT = FIRST_AT + ROWS_BITS,
+    PIECE_AT = HOST_AT + 2,
+    WHY_AT = PIECE_AT + PIECE_BITS
+};
+enum { PIECE_MASK = (1 << PIECE_BITS) - 1, WHY_MASK = (1 << WHY_BITS) - 1 };
 _Static_assert((int)TUTTI_MOVES <= (int)ROWS_BITS, "a word has room for so many rows");
+_Static_assert((int)TUTTI_REASONS <= (int)WHY_MASK && (int)WHY_AT + (int)WHY_BITS <= 64, "and for each reason");
 
 static uint64_t move_count(uint32_t rows, uint32_t first, const struct tutti_move_runs *runs)
 {
     return (uint64_t)rows | (uint64_t)first << FIRST_AT | (uint64_t)runs->host << HOST_AT |
-           (uint64_t)runs->piece << PIECE_AT;
+           (uint64_t)runs->piece << PIECE_AT | (uint64_t)runs->why << WHY_AT;
 }
 
 static int move_host_of(const struct tutti_arrival *theirs)
@@ -100,9 +108,19 @@ static enum tutti_reason move_reason_of(const struct tutti_arrival *theirs)
                                                                 : TUTTI_REASON_HOST_SOME;
 }
 
+/* `why` a rank cannot take part, or TUTTI_REASON_NONE where the ranks have no row in common, as this rank counts it. A
+ * rank looks up the rules by its own longest block: where they leave out the blocks of another rank alone, the lengths
+ * differ. */
+static enum tutti_reason move_why(const struct tutti_call *call, enum tutti_reason why)
+{
+    const int by_rules = why == TUTTI_REASON_NONE || why == TUTTI_REASON_RULES || why == TUTTI_REASON_RULES_DEFAULT;
+    return by_rules && call->move->runs.why == TUTTI_REASON_NONE ? TUTTI_REASON_LENGTHS : why;
+}
+
 /* What the arrivals say together. */
 struct move_heard {
     uint32_t rows, held, streams, sum;
+    enum tutti_reason why;       /* of a rank without a row for blocks in device memory */
     int left, hosted, on_device; /* ranks that left; that have blocks in memory of the host; that have device memory */
     int host, before;            /* of those that left: for memory of the host, now; in the calls before */
 };
@@ -115,17 +133,19 @@ static void move_hear(struct tutti_team *team, const struct tutti_call *call, in
         heard->left++;
         heard->host += reason == TUTTI_REASON_HOST_SOME;
         heard->before += reason == TUTTI_REASON_HOST_BEFORE;
-        tutti_why_set(reason);
+        tutti_why_set(move_why(call, reason));
         if (reason == TUTTI_REASON_HOST_SOME && call->move->runs.host != TUTTI_HOSTED_ALL)
             move_ask(team, call, TUTTI_MOVE_MIXED(agreed->able), r);
         return;
     }
     const uint32_t held = theirs->blocks & HELD_MASK;
-    const unsigned piece = (unsigned)(theirs->count >> PIECE_AT & 31);
+    const unsigned piece = (unsigned)(theirs->count >> PIECE_AT & PIECE_MASK);
+    const enum tutti_reason why = (enum tutti_reason)(theirs->count >> WHY_AT & WHY_MASK);
     heard->rows &= (uint32_t)theirs->count;
     heard->held = held < heard->held ? held : heard->held;
     heard->sum ^= theirs->blocks >> SUM_AT & SUM_MASK;
     heard->streams |= theirs->streams;
+    heard->why = why != TUTTI_REASON_NONE ? why : heard->why;
     heard->hosted += move_host_of(theirs) != TUTTI_HOSTED_NONE;
     heard->on_device += move_host_of(theirs) != TUTTI_HOSTED_ALL;
     agreed->first &= (uint32_t)(theirs->count >> FIRST_AT) & ((1 << ROWS_BITS) - 1);
@@ -145,6 +165,8 @@ static void move_conclude(struct tutti_team *team, const struct tutti_call *call
         agreed->able = 0;
     else if (heard->hosted && !agreed->able)
         tutti_why_set(TUTTI_REASON_HOST_SOME);
+    else if (!agreed->able)
+        tutti_why_set(move_why(call, heard->why));
     if (heard->sum != 0) /* an error of the program, which fetch reports */
         agreed->able &= ~tutti_move_rows_of_teams();
     if (call->move->runs.host == TUTTI_HOSTED_ALL && !heard->on_device)

@@ -323,6 +323,30 @@ static void collectives(void)
     MPI_Op_free(&op);
 }
 
+/* Rank 0 gathers its own long block and a short one, which the rules leave out. */
+static void lengths(void)
+{
+    static const int counts[2] = {LONG / 2, SHORT}, at[2] = {0, LONG / 2};
+    static const char *const names[2] = {"MPI_Gatherv", "MPI_Igatherv"};
+    MPI_Request request;
+    for (int nonblocking = 0; nonblocking < 2; nonblocking++) {
+        char rows[2][80];
+        const void *in = fresh(&device[0], LONG / 2);
+        void *out = fresh(&device[1], LONG);
+        snprintf(rows[0], sizeof rows[0], "%s|staged|no algorithm for the lengths of all ranks", names[nonblocking]);
+        snprintf(rows[1], sizeof rows[1], "%s|staged|%s", names[nonblocking], slow);
+        MPI_Barrier(MPI_COMM_WORLD);
+        begin();
+        if (nonblocking) {
+            MPI_Igatherv(in, counts[kit_rank], MPI_BYTE, out, counts, at, MPI_BYTE, 0, MPI_COMM_WORLD, &request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Gatherv(in, counts[kit_rank], MPI_BYTE, out, counts, at, MPI_BYTE, 0, MPI_COMM_WORLD);
+        }
+        EXPECT(names[nonblocking], ROWS_OF({rows[0], 1, LONG + SHORT}), ROWS_OF({rows[1], 1, SHORT}));
+    }
+}
+
 /* ---- the table, and the hint ---- */
 
 /* Persistent messages of MPI_PROC_NULL: three starts of the first, two of the second, none of the fourth. */
@@ -406,6 +430,8 @@ int main(int argc, char **argv)
         truncated();
     else if (strcmp(what, "collectives") == 0)
         collectives();
+    else if (strcmp(what, "lengths") == 0)
+        lengths();
     else if (strcmp(what, "table") == 0)
         table();
     else if (strcmp(what, "hint") == 0)

@@ -146,6 +146,12 @@ tutti_mpi_test(mpi-counts PROGRAM mpi-counts RANKS 2 ARGS near ENV ${counts} EVE
 tutti_mpi_test(mpi-counts-truncated PROGRAM mpi-counts RANKS 2 ARGS truncated ENV ${counts} TIMEOUT 40)
 tutti_mpi_test(mpi-counts-collectives PROGRAM mpi-counts RANKS 2 ARGS collectives
                ENV ${stats} "TUTTI_RULES=message:*@packed allreduce:*@direct" TIMEOUT 40)
+tutti_mpi_test(mpi-counts-lengths PROGRAM mpi-counts RANKS 2 ARGS lengths "rules choose staging"
+               ENV ${stats} "TUTTI_RULES=message:0-1k@staged *@packed" TIMEOUT 40)
+tutti_mpi_test(mpi-counts-lengths-mpi PROGRAM mpi-counts RANKS 2 ARGS lengths "rules choose staging"
+               ENV ${stats} "TUTTI_RULES=message:*@packed gather:0-1k@mpi *@fetch" TIMEOUT 40)
+tutti_mpi_test(mpi-counts-lengths-apart PROGRAM mpi-counts RANKS 2 ARGS lengths "no algorithm for the lengths of all ranks"
+               ENV ${stats} "TUTTI_RULES=gather:0-1k@ll 1025-*@direct" TIMEOUT 40)
 tutti_mpi_test(mpi-counts-far PROGRAM mpi-counts RANKS 2 ARGS far ENV ${far} TIMEOUT 40)
 tutti_mpi_test(mpi-counts-machine PROGRAM mpi-counts RANKS 2 ARGS staged "rank of another machine"
                ENV ${stats} TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@staged TIMEOUT 40)
