@@ -11,7 +11,14 @@
 /* What a staged call loses: two copies and the waits for them, and the bytes. What opening a team takes, one that gets
  * the channel of an earlier team of all its ranks, and an image of kernels. What the first team of a process takes:
  * opening_first.c. */
-enum { LOST_NS = 25000, LOST_BYTES = 2, TEAM_NS = 1500000, AGAIN_NS = 500000, KERNELS_NS = 2000000 };
+enum {
+    LOST_NS = 25000,
+    LOST_BY_TURNS_NS = 2000,
+    LOST_BYTES = 2,
+    TEAM_NS = 1500000,
+    AGAIN_NS = 500000,
+    KERNELS_NS = 2000000
+};
 enum { FETCHED_BYTES = 256 << 10 }; /* longer blocks are fetched, by default */
 static atomic_int opened;           /* 1: a team of the process has been opened on a GPU */
 static _Atomic uint64_t lost_all;   /* ns that calls of all communicators have lost before */
@@ -56,12 +63,15 @@ int tutti_opening_keeps_order(const struct tutti_team *team, const struct tutti_
            (team->size > 2 && rounds[call->type] && (call->op == TUTTI_OP_SUM || call->op == TUTTI_OP_PROD));
 }
 
-/* 1 if kernels of several processes take turns on the GPU. Staged calls are as fast there as those by kernels, but for
- * their bytes: on one H200 MPI_Bcast of 8 bytes 8.1 us by hand, 9.4 by kernels; MPI_Allreduce staged 18 us, 16. */
-static int opening_takes_turns(int gpu)
+/* ns that a staged call loses beside one by kernels, but for its bytes. Where kernels of several processes take turns
+ * on the GPU it loses little: on one H200 MPI_Bcast of 8 bytes takes 8.1 us by hand, 9.4 by kernels; MPI_Allreduce 18
+ * staged, 16 by kernels. */
+static uint64_t opening_loses(int gpu, int type, int op)
 {
     const struct tutti_device *const device = tutti_device();
-    return tutti_gpu_is_shared(gpu) && device->gpu.turns && device->gpu.turns(gpu);
+    if (!tutti_gpu_is_shared(gpu) || !device->gpu.turns || !device->gpu.turns(gpu))
+        return LOST_NS;
+    return type == TUTTI_MOVES_TYPE && op == TUTTI_MOVES_OP ? 0 : LOST_BY_TURNS_NS;
 }
 
 /* 1 if packing kernels fetch the blocks of the call, not kernels that move data. */
@@ -95,7 +105,7 @@ int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, 
                    set = (uint64_t)tutti_settings()->mapping_price_us * 1000;
     if (takes == 0)
         return 0;
-    const uint64_t lost = (opening_takes_turns(call->gpu) ? 0 : LOST_NS) + bytes / LOST_BYTES;
+    const uint64_t lost = opening_loses(call->gpu, type, op) + bytes / LOST_BYTES;
     const int early = !set && opening_is_early(team, call, type, op, lost);
     state->lost_ns += lost;
     if (state->lost_ns < (set ? set : takes) || early) {
