@@ -10,8 +10,9 @@
  * message that brings a mapping on credit waits for it, and so do those behind it: the driver holds back the copies of
  * staged ones meanwhile.
  *
- * A program whose allocations are new every few messages would spend all of the credit in vain. So the credit is that
- * of one mapping while mappings are owed for and the allocation that was mapped on credit last is not used any more.
+ * A program whose allocations are new every few messages would spend all of the credit in vain. So nothing
+ * is lent while mappings are owed for and the allocation that was mapped on credit last is not used any more: a mapping
+ * costs such a program more than its price, as its memory is named, and unmapped when it is freed.
  */
 #include "team/endpoint/endpoint_own.h"
 
@@ -95,7 +96,7 @@ static uint64_t price_credit(const struct tutti_endpoint *endpoint, const struct
 {
     const int used = atomic_load_explicit(&endpoint->debtor_messages, memory_order_relaxed) != account->debtor;
     const uint64_t all = size == TUTTI_MAPPING_LARGE ? CREDIT_LARGE : CREDIT_MAPPINGS;
-    return endpoint->device->share.usual_ns() * (lent == 0 || used ? all : 1);
+    return endpoint->device->share.usual_ns() * (lent == 0 || used ? all : 0);
 }
 
 /* What a mapping costs. */

@@ -44,6 +44,7 @@ enum {
     TRIES = 10,
     PAY_SCRATCH = 497, /* that lose as much beside packed ones as scratch costs (8.1 us each, 4 ms) */
     EARN = 60,         /* messages of LONGER bytes of a mapped allocation that save a mapping of 20 ms */
+    PAY_JOINED = 10,   /* the same of one that is joined, 4 ms at most */
     SHORT_LIVED = 12,  /* with all their messages less than scratch costs */
     MOST = 5000
 };
@@ -136,8 +137,9 @@ static void before_it_is_mapped(void)
     kit_close(&buffer);
 }
 
-/* Each allocation sends as many messages as bring it a mapping on credit, and one more, and is freed. */
-static void short_lived(void)
+/* Each allocation sends as many messages as bring it a mapping on credit, and one more, and is freed. mapped: messages
+ * from there save behind each of them what it has cost; NULL: none. */
+static void short_lived(struct kit_buffer *mapped)
 {
     for (int a = 0; a < SHORT_LIVED; a++) {
         struct kit_buffer buffer;
@@ -145,6 +147,8 @@ static void short_lived(void)
         for (int i = 0; i <= PAY_CREDIT; i++)
             message(&buffer, BYTES, i);
         kit_close(&buffer);
+        for (int i = 0; i < PAY_JOINED && mapped; i++)
+            message(mapped, LONGER, i);
     }
 }
 
@@ -163,7 +167,7 @@ static uint64_t spend_credit(void)
     uint64_t spent = 0, before;
     do {
         before = spent;
-        short_lived();
+        short_lived(NULL);
         spent = on_credit() - first;
     } while (spent > before && spent <= CREDIT_MAPPINGS);
     CHECK(spent <= CREDIT_MAPPINGS, "%llu allocations are mapped on credit, which has no end",
@@ -174,8 +178,8 @@ static uint64_t spend_credit(void)
     return spent;
 }
 
-/* Once memory of the peer is mapped, and has paid for that, further mappings cost less (TUTTI_HOST_JOINED_US): the
- * credit has room for more. Each costs what the one before took: where the machine held one, once more. */
+/* Once memory of the peer is mapped, and has paid for that, further mappings cost less (TUTTI_HOST_JOINED_US), and
+ * few messages pay for each. Each costs what the one before took: where the machine held one, once more. */
 static void when_joined(void)
 {
     struct kit_buffer buffer;
@@ -186,7 +190,7 @@ static void when_joined(void)
         for (int i = 0; i < EARN; i++)
             message(&buffer, LONGER, number++);
         const uint64_t before = on_credit();
-        short_lived();
+        short_lived(&buffer);
         n = on_credit() - before;
     }
     CHECK(n > CREDIT_MAPPINGS, "%llu of %d allocations are mapped on credit", (unsigned long long)n, SHORT_LIVED);
