@@ -108,6 +108,10 @@ void tutti_move_decline(struct tutti_team *team, const struct tutti_call *call);
  * too, without a description of the blocks. call->move: all that is needed is that there is one. */
 int tutti_move_leaves(const struct tutti_team *team, const struct tutti_call *call, size_t largest, int ordinary,
                       int gpu);
+/* Local, blocking calls, before the call's blocks are described: 1: this rank leaves the call, with blocks of `largest`
+ * bytes at most, to the MPI, since peers are expected to do so, as in the calls before (declined.h). 0: that is not
+ * known yet, and tutti_move_run() finds it out. call->move: its `spare` alone is needed. */
+int tutti_move_declines(struct tutti_team *team, const struct tutti_call *call, size_t largest);
 /* Local. 1: peers with device memory have asked this rank to take part in the next call of the collective on the team
  * though its blocks lie in memory of the host. */
 int tutti_move_is_asked(const struct tutti_team *team, enum tutti_collective collective);

@@ -117,17 +117,27 @@ static uint32_t move_permitted(struct tutti_team *team, const struct tutti_call 
     return fit ? TUTTI_MOVE_ROWS(0, fit) : (uint32_t)TUTTI_NO(HOST_SOME);
 }
 
-/* 1 if peers are expected to leave the call to the MPI, and no rule takes calls of this length with host memory. */
-static int move_is_declined(struct tutti_team *team, const struct tutti_call *call)
+/* 1 if a rule takes calls of this length with memory of the host of some kind. */
+static int move_mixed_exists(const struct tutti_team *team, const struct tutti_call *call, size_t largest)
 {
     const struct tutti_move *move = call->move;
-    const size_t largest = tutti_move_largest(move);
-    if (!tutti_declined_begins(team, call->collective, largest))
-        return 0;
     const uint32_t usual =
         tutti_moves_permitted(call->collective, largest, team->size, team->is_nonblocking, move->spare, move->aside);
-    return !tutti_moves_mixed(usual, tutti_lead_is(team, call) ? TUTTI_MIXED_LEADERS : TUTTI_MIXED_PINNED, largest,
-                              team->size);
+    return tutti_moves_mixed(usual, tutti_lead_is(team, call) ? TUTTI_MIXED_LEADERS : TUTTI_MIXED_PINNED, largest,
+                             team->size) != 0;
+}
+
+/* 1 if peers are expected to leave the call to the MPI, and no rule takes it. */
+static int move_is_declined(struct tutti_team *team, const struct tutti_call *call)
+{
+    const size_t largest = tutti_move_largest(call->move);
+    return tutti_declined_begins(team, call->collective, largest) && !move_mixed_exists(team, call, largest);
+}
+
+int tutti_move_declines(struct tutti_team *team, const struct tutti_call *call, size_t largest)
+{
+    return tutti_declined_is_next(team, call->collective, largest) && !move_mixed_exists(team, call, largest) &&
+           tutti_declined_begins(team, call->collective, largest);
 }
 
 /* Prepares their kernels, before peers wait for this rank. Those of calls with blocks in memory of the host only if

@@ -101,6 +101,16 @@ static int collective_call(const struct tutti_exchange *exchange, const struct t
     return tutti_collective_real(&given, form, info, request);
 }
 
+/* 1 if each buffer that this rank uses is one run of elements. Of a gather or scatter by predefined types alone: what
+ * is not used may have any other. In place a rank has one block of the run. */
+static int collective_in_runs(const struct tutti_collective_args *args)
+{
+    if (args->collective != TUTTI_COLLECTIVE_GATHER && args->collective != TUTTI_COLLECTIVE_SCATTER)
+        return tutti_pattern_is_contiguous(args->collective);
+    return args->in.buffer != MPI_IN_PLACE && args->out.buffer != MPI_IN_PLACE && tutti_type_find(args->in.type) &&
+           tutti_type_find(args->out.type);
+}
+
 int tutti_collective_blocking(const struct tutti_collective_args *args)
 {
     struct tutti_exchange exchange = {.name = args->name, .comm = args->comm, .brief = 1};
@@ -113,7 +123,7 @@ int tutti_collective_blocking(const struct tutti_collective_args *args)
         (void)tutti_why_take(TUTTI_REASON_OTHER); /* nothing is staged */
         return tutti_collective_real(args, TUTTI_BLOCKING, tutti_handles.no_info, NULL);
     }
-    if (tutti_pattern_is_contiguous(args->collective))
+    if (collective_in_runs(args))
         return tutti_collective_contiguous(args);
     exchange.reason = tutti_why_take(TUTTI_REASON_OTHER);
     int status = collective_open(&exchange, args, NULL, -1);

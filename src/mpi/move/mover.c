@@ -185,6 +185,15 @@ static int mover_leaves(struct tutti_mover *x)
                              from.kind == TUTTI_MEMORY_DEVICE ? from.gpu : to.gpu);
 }
 
+/* 1 if peers are expected to leave the call to the MPI: its blocks need not be described. */
+static int mover_declines(struct tutti_mover *x)
+{
+    const struct tutti_collective_args *const args = x->call;
+    const size_t in = mover_block_bytes(&args->in), out = mover_block_bytes(&args->out);
+    const struct tutti_call call = {.collective = args->collective, .root = args->root, .move = &x->move};
+    return !x->nonblocking && (in || out) && tutti_move_declines(x->team, &call, in > out ? in : out);
+}
+
 /* 0 if this rank cannot take part, and the reason. */
 static int mover_describe(struct tutti_mover *x)
 {
@@ -197,6 +206,8 @@ static int mover_describe(struct tutti_mover *x)
         return TUTTI_NO(HOST_SOME);
     if (tutti_found_now && mover_leaves(x))
         return TUTTI_NO(HOST_SOME);
+    if (mover_declines(x))
+        return TUTTI_NO(HOST_BEFORE);
     if (!mover_describe_blocks(x))
         return 0;
     return !mover_alias(x) || TUTTI_NO(ALIAS);
