@@ -1,6 +1,7 @@
 /* Kernels that stay through work of the program: the shorter way is taken after a trial, whichever it is, with single
- * long times among the fetches, also where kernels stay only behind some fetches for which they may; and the other one
- * once a later trial shows that it has become shorter. */
+ * long and short times among the fetches, also where kernels stay only behind some fetches for which they may; and the
+ * other one once a later trial shows that it has become shorter. A trial during which the program begins to do
+ * something else is soon followed by another one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,8 +11,9 @@
 
 #include "dtype/pack/stay_trial.h"
 
-enum { TRIAL = TUTTI_STAY_WITH + TUTTI_STAY_WITHOUT, REST = TUTTI_STAY_ROUND - TRIAL };
+enum { TRIAL = TUTTI_STAY_TRIAL, MAY = 2 * TUTTI_STAY_WITH };
 
+static struct tutti_stay_trial trial;
 static uint64_t now = 1000000; /* the last fetch has ended */
 static int served;             /* a kernel that had stayed took it */
 
@@ -24,69 +26,122 @@ static int stays_really(int may)
     return in_a_row > begins;
 }
 
-/* So many fetches behind work, each with it `with` or `without` ns; behind each up to three others, which take longer
- * by themselves. Returns behind how many kernels might stay. */
-static int fetches(struct tutti_stay_trial *trial, int n, uint64_t with, uint64_t without)
+static unsigned random_next(void)
 {
     static unsigned random = 12345;
+    return (random = random * 1103515245u + 12345u) >> 16;
+}
+
+/* So many fetches behind work, each with it `with` or `without` ns, one of five up to 50 us more, one of twenty of
+ * those that `shorter` names (1: with; 0: without) next to nothing; behind each up to three others, which take longer
+ * by themselves. Returns behind how many kernels might stay. */
+static int fetches(int n, uint64_t with, uint64_t without, int shorter)
+{
     static int there;
     int stayed = 0;
     for (int i = 0; i < n; i++) {
-        const int may = tutti_stay_trial(trial, now, served, 1);
-        random = random * 1103515245u + 12345u;
+        const int may = tutti_stay_trial(&trial, now, served, 1);
+        const unsigned drawn = random_next();
         served = there;
-        now += (served ? with : without) + ((random >> 16) % 4 == 0 ? (random >> 16) % 50000 : (random >> 16) % 300);
+        now += served == shorter && random_next() % 20 == 0
+                   ? 1000
+                   : (served ? with : without) + (drawn % 5 == 0 ? drawn % 50000 : drawn % 300);
         there = stays_really(may);
         stayed += may;
-        for (unsigned others = (random >> 20) % 4; others > 0; others--) {
-            (void)tutti_stay_trial(trial, now, served, 0);
+        for (unsigned others = drawn / 16 % 4; others > 0; others--) {
+            (void)tutti_stay_trial(&trial, now, served, 0);
             served = others % 2 == 0;
-            now += 1000 + (random >> 16) % 9000;
+            now += 1000 + drawn % 9000;
         }
     }
     return stayed;
 }
 
+/* From the end of a trial to the next one. */
+static int rest(void)
+{
+    return (int)trial.again - TRIAL;
+}
+
+static void begin(unsigned behind)
+{
+    trial = (struct tutti_stay_trial){.n = 0};
+    begins = behind;
+}
+
+/* A trial and the fetches until the next one. */
+static void round_is(uint64_t with, uint64_t without, int stays, unsigned again)
+{
+    const int shorter = !stays; /* of the longer way */
+    assert_int_equal(fetches(TRIAL, with, without, shorter), MAY);
+    const int first = fetches(1, with, without, shorter);
+    assert_int_equal(trial.again, again);
+    assert_int_equal(first + fetches(rest() - 1, with, without, shorter), stays ? rest() : 0);
+}
+
 static void shorter_way(void **state)
 {
     (void)state;
-    for (begins = 0; begins <= 20; begins += 10) {
+    for (unsigned behind = 0; behind <= 12; behind += 4) {
         for (uint64_t with = 20000; with <= 40000; with += 2000) {
-            struct tutti_stay_trial trial = {.n = 0};
-            for (int round = 0; round < 20; round++) {
-                assert_int_equal(fetches(&trial, TRIAL, with, 30000), TUTTI_STAY_WITH);
-                assert_int_equal(fetches(&trial, REST, with, 30000), with < 30000 ? REST : 0);
+            begin(behind);
+            const int stays = with < 30000;
+            round_is(with, 30000, stays, TUTTI_STAY_AGAIN);
+            for (unsigned again = 2 * TUTTI_STAY_AGAIN, i = 0; i < 8; i++) {
+                round_is(with, 30000, stays, again);
+                again = again < TUTTI_STAY_AGAIN_MOST ? 2 * again : again;
             }
         }
     }
 }
 
-/* What saves next to nothing is not worth it, nor what never happens. */
+/* What saves next to nothing is not worth it, nor what happens seldom. */
 static void little(void **state)
 {
     (void)state;
-    struct tutti_stay_trial trial = {.n = 0};
-    begins = 10;
-    (void)fetches(&trial, TRIAL, 29700, 30000);
-    assert_int_equal(fetches(&trial, REST, 29700, 30000), 0);
-    for (int round = 0; round < 20; round++) {
-        begins = 10000;
-        assert_int_equal(fetches(&trial, TRIAL, 20000, 30000), TUTTI_STAY_WITH);
-        assert_int_equal(fetches(&trial, REST, 20000, 30000), 0);
+    begin(8);
+    round_is(29800, 30000, 0, TUTTI_STAY_AGAIN);
+    for (int i = 0; i < 20; i++) {
+        begin(i % 2 ? 10000 : TUTTI_STAY_WITH - 3);
+        round_is(20000, 30000, 0, TUTTI_STAY_AGAIN);
     }
+    begin(0);
+    round_is(20000, 30000, 1, TUTTI_STAY_AGAIN);
+    begins = 10000; /* none stays any more, though it may */
+    round_is(20000, 30000, 0, TUTTI_STAY_AGAIN);
 }
 
 static void changes(void **state)
 {
     (void)state;
-    struct tutti_stay_trial trial = {.n = 0};
-    begins = 0;
-    (void)fetches(&trial, TRIAL, 20000, 30000);
-    assert_int_equal(fetches(&trial, REST, 40000, 30000), REST);
-    (void)fetches(&trial, TRIAL, 40000, 30000);
-    assert_int_equal(fetches(&trial, REST, 40000, 30000), 0);
-    (void)fetches(&trial, TRIAL, 20000, 30000);
-    assert_int_equal(fetches(&trial, REST, 40000, 30000), REST);
+    begin(0);
+    round_is(20000, 30000, 1, TUTTI_STAY_AGAIN);
+    round_is(20000, 30000, 1, 2 * TUTTI_STAY_AGAIN);
+    round_is(40000, 30000, 0, TUTTI_STAY_AGAIN);
+    round_is(40000, 30000, 0, 2 * TUTTI_STAY_AGAIN);
+    round_is(20000, 30000, 1, TUTTI_STAY_AGAIN);
+}
+
+/* During the trial the program begins with longer or shorter work, in which kernels that stay cost more than they save.
+ */
+static void straddles(void **state)
+{
+    (void)state;
+    int wrong = 0;
+    for (int longer = 0; longer < 2; longer++) {
+        const uint64_t first = longer ? 20000 : 60000, second = longer ? 60000 : 20000;
+        for (int at = 0; at <= TRIAL; at++) {
+            begin(5);
+            (void)fetches(at, first + 8000, first, -1);
+            (void)fetches(TRIAL - at, second + 8000, second, -1);
+            (void)fetches(1, second + 8000, second, -1);
+            wrong += trial.stays;
+            assert_int_equal(trial.again, TUTTI_STAY_AGAIN);
+            (void)fetches(rest() - 1, second + 8000, second, -1);
+            round_is(second + 8000, second, 0, trial.stays ? TUTTI_STAY_AGAIN : 2 * TUTTI_STAY_AGAIN);
+        }
+    }
+    assert_in_range(wrong, 0, TRIAL / 4); /* of two times as many */
 }
 
 /* Usual fetches and long copies in turns, each behind work, and others behind none: kernels stay for those alone for
@@ -120,10 +175,8 @@ static void kinds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shorter_way),
-        cmocka_unit_test(little),
-        cmocka_unit_test(changes),
-        cmocka_unit_test(kinds),
+        cmocka_unit_test(shorter_way), cmocka_unit_test(little), cmocka_unit_test(changes),
+        cmocka_unit_test(straddles),   cmocka_unit_test(kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,12 +23,9 @@ enum {
     PAGE = 4096,
     MAIL = 512, /* where in the page the mail begins, and the answer; the word is its first */
     ANSWER = 2048,
-    LONG_BYTES = 1 << 20,
-    COPIED_BYTES = 400, /* of a long copy in a ns, at most */
-    OWN_NS = 4000,      /* outside of waits between two fetches: more is work of the program */
-    CLOCKS_NS = 1000,   /* between two looks at the clock that belong together, at most */
-    SPINS = 64,         /* between looks at the clock */
-    ASK_NS = 1000000    /* between questions to the device: they cost more than a look at the word */
+    CLOCKS_NS = 1000, /* between two looks at the clock that belong together, at most */
+    SPINS = 64,       /* between looks at the clock */
+    ASK_NS = 1000000  /* between questions to the device: they cost more than a look at the word */
 };
 
 static struct tutti_pack_channel *idle[GPUS];
@@ -140,22 +137,10 @@ void tutti_pack_channel_give(struct tutti_pack_channel *channel)
 /* ns since the last fetch in which this thread was in no wait. */
 static uint64_t channel_away(const struct tutti_pack_channel *channel, uint64_t now)
 {
-    const uint64_t gap = now - channel->forecast.ended, waited = tutti_progress_waited() - channel->waited;
+    const uint64_t gap = now - channel->choice.forecast.ended, waited = tutti_progress_waited() - channel->waited;
     if (waited < gap)
         return gap - waited;
     return waited - gap < CLOCKS_NS ? 0 : gap; /* more: that fetch was another thread's */
-}
-
-/* A kernel that stays beside a kernel of the program takes multiprocessors from it: it is tried whether that pays. For
- * long copies it stays longer, as their peers' copies take as long. */
-static uint64_t channel_forecast(struct tutti_pack_channel *channel, int fits, uint64_t bytes, uint64_t usual_ns)
-{
-    const uint64_t now = tutti_now_ns(), away = channel_away(channel, now);
-    const int is_long = bytes > LONG_BYTES;
-    const uint64_t stay_ns = usual_ns + (is_long ? bytes / COPIED_BYTES : 0);
-    const int own = fits && away > OWN_NS && away < stay_ns;
-    const int stays = tutti_stay_trials(channel->trial, channel->forecast.ended, channel->served, own, is_long);
-    return tutti_stay_forecast(&channel->forecast, now, fits, own && !stays, stay_ns);
 }
 
 /* Where the library decides which kernels stay: returns for how long a kernel that is launched behind this launch is to
@@ -169,8 +154,9 @@ static uint64_t channel_decide(struct tutti_pack_channel *channel, const struct 
     const unsigned blocks = channel->fetches ? tutti_stay_blocks(launch, channel->most, &bytes) : 0;
     const int fits = blocks > 0 && blocks <= channel->most;
     const uint64_t beside = (uint64_t)channel->beside << 10;
-    const uint64_t stay_ns = channel_forecast(channel, fits, bytes + beside, device->launch.stay_ns());
-    return stay_ns ? stay_ns + beside / COPIED_BYTES : 0;
+    const uint64_t now = tutti_now_ns(), stay_ns = tutti_stay_choose(&channel->choice, now, channel_away(channel, now),
+                                                                     fits, bytes + beside, device->launch.stay_ns());
+    return stay_ns ? stay_ns + tutti_stay_longer(beside) : 0;
 }
 
 int tutti_pack_channel_launch(struct tutti_pack_channel *channel, const struct tutti_device *device,
@@ -267,10 +253,9 @@ void tutti_pack_channel_stays(struct tutti_pack_channel *channel, const struct t
 void tutti_pack_channel_stayed(struct tutti_pack_channel *channel, unsigned how, int mailed)
 {
     if (channel->fetches) {
-        channel->forecast.ended = tutti_now_ns();
-        channel->served = mailed;
+        tutti_stay_fetched(&channel->choice, tutti_now_ns(), mailed);
         channel->waited = tutti_progress_waited();
-        if (!channel->forecast.stays)
+        if (!channel->choice.forecast.stays)
             tutti_stay_leave(&channel->stay);
     }
     if (!(how & TUTTI_PACK_SECOND))

@@ -5,8 +5,7 @@
 #define TUTTI_DTYPE_PACK_CHANNEL_H
 
 #include "dtype/pack/stay.h"
-#include "dtype/pack/stay_forecast.h"
-#include "dtype/pack/stay_trial.h"
+#include "dtype/pack/stay_choice.h"
 
 struct tutti_pack_channel {
     struct tutti_pack_channel *next;
@@ -25,10 +24,8 @@ struct tutti_pack_channel {
     uint64_t ahead_ns;  /* how long a kernel waits that is launched behind it, for the next one; 0: none waits */
     unsigned beside;    /* KiB that engines copy at the same time; 0: a launch without TUTTI_PACK_BESIDE */
     struct tutti_stay stay;
-    struct tutti_stay_forecast forecast;
-    struct tutti_stay_trial trial[TUTTI_STAY_KINDS];
+    struct tutti_stay_choice choice;
     uint64_t waited;     /* tutti_progress_waited() when the last fetch ended */
-    int served;          /* 1: a kernel that had stayed took the last fetch */
     int fetches;         /* 1: the launch that is being made is a fetch, after which a kernel may stay by forecast */
     int first;           /* 1: the kernel of a first launch stays for the second one (dtype/pack.h) */
     unsigned lost, skip; /* second launches in a row that it did not take; calls until one stays again */

@@ -1,26 +1,32 @@
 /* Whether a kernel that stays saves time where the program does something of its own between fetches. It saves the next
  * fetch a launch, and takes multiprocessors from the program's kernels: one of as many blocks as there are
  * multiprocessors takes up to twice as long, one of many short blocks hardly longer. Which of both is more is tried:
- * for some such fetches kernels may stay, for some none does; then kernels stay if the shortest time from one such
- * fetch to the next was shorter, by some percent, where a kernel that had stayed took the fetch; until the next trial.
- * Private to src/dtype/. */
+ * kernels may stay for some such fetches, then for none of some others, twice. The times from one such fetch to the
+ * next decide, of those that a kernel took which had stayed and of those that were launched: single short or long ones
+ * do not count. The trial is repeated soon, and ever more seldom while it shows the same. Private to src/dtype/. */
 #ifndef TUTTI_DTYPE_PACK_STAY_TRIAL_H
 #define TUTTI_DTYPE_PACK_STAY_TRIAL_H
 
 #include <stdint.h>
 
 enum {
-    TUTTI_STAY_WITH = 48,    /* fetches of a trial for which kernels may stay: they begin to after some twenty */
-    TUTTI_STAY_WITHOUT = 24, /* and for which none does */
-    TUTTI_STAY_ROUND = 2048  /* from one trial to the next */
+    TUTTI_STAY_WITH = 24,    /* fetches in a row for which kernels may stay: they begin to after some */
+    TUTTI_STAY_WITHOUT = 12, /* and for which none does; */
+    TUTTI_STAY_TRIAL = 2 * (TUTTI_STAY_WITH + TUTTI_STAY_WITHOUT),
+    TUTTI_STAY_TIMES = 15,  /* of each way, the last ones of a trial */
+    TUTTI_STAY_LEAST = 8,   /* of each way that must be known */
+    TUTTI_STAY_AGAIN = 256, /* fetches from one trial to the next, twice as many after each one that shows the same, */
+    TUTTI_STAY_AGAIN_MOST = 2048
 };
 
 /* Of the launches of one stream; all zero at first. */
 struct tutti_stay_trial {
-    uint64_t least[2]; /* shortest work with the fetch behind it, ns: launched; taken by a kernel that had stayed */
-    uint64_t before;   /* when the fetch before the last one had ended, ns; 0: there was no work between the two */
-    unsigned n;        /* fetches behind work since the trial began */
-    int stays;         /* what the trial has shown */
+    uint32_t took[2][TUTTI_STAY_TIMES]; /* work with the fetch behind it, ns: launched; taken by one that had stayed */
+    unsigned seen[2];                   /* so many times of each way */
+    uint64_t before; /* when the fetch before the last one had ended, ns; 0: there was no work between the two */
+    unsigned n;      /* fetches behind work since the trial began, */
+    unsigned again;  /* of which the last one is followed by the next trial */
+    int stays;       /* what the trial has shown */
 };
 
 /* Before each fetch. ended: when the last one ended, ns; served: 1 if a kernel that had stayed took the last one. own:
