@@ -43,6 +43,7 @@ struct tutti_algorithm {
     int stands_in;        /* 1: it takes a call if a row that waits for peers got too few multiprocessors */
     int last_resort; /* 1: through host memory and the transport, for any team, open or not. One row has it. Of moves:
                         the row if no rule fits */
+    int posts;       /* of a move: 1: ranks post what they send, where they expect this row before they arrive */
     int any_length; /* of a move in stream order: ranks need not know the lengths of others' runs, which may be any. One
                        row has it */
     /* Of a row that is one kernel: how the kernel is launched. Such a row needs no run and no enqueue: callers go

@@ -56,6 +56,10 @@ struct tutti_move {
     int spare;   /* 1: the program asks for moves that take no multiprocessor */
     int joins;   /* 1: the rank takes part also if all its blocks lie in memory of the host; the peers decide */
     int current; /* GPU of the thread that makes the call, for blocks in memory that all GPUs reach; -1: unknown */
+    /* Of rows that post (coll/move/blocks.h): the rendezvous of the blocks that are sent, NULL: none is posted; and 1
+     * if all ranks have posted theirs before they arrived. */
+    struct tutti_p2p_send *posted;
+    int all_posted;
     /* The same blocks as runs of bytes, set by coll/ if possible: */
     struct tutti_move_runs {
         int are, gpu, near; /* are: 1: they are runs; near: 1: received blocks lie in memory of that GPU alone */

@@ -34,6 +34,7 @@ struct tutti_coll_state {
     int lines_come;     /* 1: the next call may be made in lines */
 
     uint32_t mixed; /* bit of each data mover in whose last call some rank had blocks in memory of the host */
+    uint32_t posts; /* bit of each whose blocks this rank posts before it arrives, if it expects a row that posts */
     _Atomic uint8_t declined[TUTTI_COLLECTIVES]; /* calls that peers leave to the MPI, call/declined.h */
     int moves_prepared;                          /* 1: this rank has prepared the kernels that move data */
     uint64_t lead_longest;                       /* bytes of the longest run that leaders have moved */

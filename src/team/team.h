@@ -176,6 +176,12 @@ static inline uint16_t *tutti_team_rndvs(const struct tutti_team *team, int r)
 {
     return team->slot[r]->rndv[team->sequence & 1];
 }
+/* Local. Those of this rank's next call, to be filled before it arrives there: then peers read them after
+ * tutti_team_await(), without a vote. */
+static inline uint16_t *tutti_team_rndvs_next(const struct tutti_team *team)
+{
+    return team->slot[team->rank]->rndv[(team->sequence + 1) & 1];
+}
 /* Local. Node rank of rank r. Team whole. */
 int tutti_team_peer(const struct tutti_team *team, int r);
 

@@ -1,6 +1,7 @@
 /* A collective that moves data, over a team: announce, read what the peers can do, run the first algorithm that all
  * can. Ranks know different facts: each sees only the lengths of its own blocks. So each publishes in its arrival
  * which rows it can run, and a row is taken if all can. */
+#include "coll/move/blocks.h"
 #include "coll/move/lead.h"
 #include "coll/move/packing.h"
 
@@ -253,8 +254,19 @@ static int move_run(struct tutti_team *team, const struct tutti_call *call, uint
         if (status == TUTTI_OK)
             status = tutti_row_run(tutti_moves[i], team, call, &fits);
         *how = fits ? tutti_moves[i]->how : NULL;
+        if (fits && tutti_moves[i]->posts)
+            tutti_coll_of(team)->posts |= UINT32_C(1) << call->collective;
     }
     return status;
+}
+
+/* Blocks that are still posted: another row was taken, or none. */
+static void move_unpost(struct tutti_team *team, const struct tutti_call *call)
+{
+    if (!call->move || !call->move->posted)
+        return;
+    tutti_blocks_unpost(call->move);
+    tutti_coll_of(team)->posts &= ~(UINT32_C(1) << call->collective);
 }
 
 /* No row has run, though all ranks have one: where a leader launches for the others, they could offer it nothing before
@@ -301,6 +313,7 @@ int tutti_move_run_rows(struct tutti_team *team, const struct tutti_call *call, 
         status = move_run(team, &mine, agreed.able & ~agreed.first, how);
     if (status == TUTTI_OK && some && !*how)
         move_explain(team, &mine, &agreed);
+    move_unpost(team, call);
     if (status == TUTTI_OK && agreed.able)
         tutti_team_unmap(team);
     tutti_reservation_end(team);

@@ -5,6 +5,7 @@
 
 #include "coll/call/declined.h"
 #include "coll/call/reservation.h"
+#include "coll/move/blocks.h"
 #include "coll/move/lead.h"
 #include "coll/state.h"
 #include "core/status.h"
@@ -17,22 +18,24 @@ _Static_assert((int)HELD_BITS + (int)BEFORE_BITS + (int)SUM_BITS <= 30, "an arri
 enum { BEFORE_AT = HELD_BITS, SUM_AT = BEFORE_AT + BEFORE_BITS };
 enum { HELD_MASK = (1 << HELD_BITS) - 1, SUM_MASK = (1 << SUM_BITS) - 1 };
 
-/* Its `count`: TUTTI_MOVE_ROWS(), rows that TUTTI_RULES names, enum tutti_hosted, the piece, and runs.why. */
+/* Its `count`: TUTTI_MOVE_ROWS(), rows that TUTTI_RULES names, enum tutti_hosted, the piece, runs.why, and whether the
+ * rank has posted its blocks. */
 enum { ROWS_BITS = 16, PIECE_BITS = 5, WHY_BITS = 7 };
 enum {
     FIRST_AT = 2 * ROWS_BITS,
     HOST_AT = FIRST_AT + ROWS_BITS,
     PIECE_AT = HOST_AT + 2,
-    WHY_AT = PIECE_AT + PIECE_BITS
+    WHY_AT = PIECE_AT + PIECE_BITS,
+    POSTED_AT = WHY_AT + WHY_BITS
 };
 enum { PIECE_MASK = (1 << PIECE_BITS) - 1, WHY_MASK = (1 << WHY_BITS) - 1 };
 _Static_assert((int)TUTTI_MOVES <= (int)ROWS_BITS, "a word has room for so many rows");
-_Static_assert((int)TUTTI_REASONS <= (int)WHY_MASK && (int)WHY_AT + (int)WHY_BITS <= 64, "and for each reason");
+_Static_assert((int)TUTTI_REASONS <= (int)WHY_MASK && (int)POSTED_AT < 63, "and for each reason");
 
-static uint64_t move_count(uint32_t rows, uint32_t first, const struct tutti_move_runs *runs)
+static uint64_t move_count(const struct tutti_move_agreed *agreed, const struct tutti_move_runs *runs)
 {
-    return (uint64_t)rows | (uint64_t)first << FIRST_AT | (uint64_t)runs->host << HOST_AT |
-           (uint64_t)runs->piece << PIECE_AT | (uint64_t)runs->why << WHY_AT;
+    return (uint64_t)agreed->able | (uint64_t)agreed->first << FIRST_AT | (uint64_t)runs->host << HOST_AT |
+           (uint64_t)runs->piece << PIECE_AT | (uint64_t)runs->why << WHY_AT | (uint64_t)agreed->posted << POSTED_AT;
 }
 
 static int move_host_of(const struct tutti_arrival *theirs)
@@ -149,6 +152,7 @@ static void move_hear(struct tutti_team *team, const struct tutti_call *call, in
     heard->hosted += move_host_of(theirs) != TUTTI_HOSTED_NONE;
     heard->on_device += move_host_of(theirs) != TUTTI_HOSTED_ALL;
     agreed->first &= (uint32_t)(theirs->count >> FIRST_AT) & ((1 << ROWS_BITS) - 1);
+    agreed->posted &= (int)(theirs->count >> POSTED_AT);
     agreed->before |= theirs->blocks >> BEFORE_AT & 1;
     agreed->resets |= (uint64_t)(theirs->kind == TUTTI_ARRIVAL_RESET) << r;
     if (piece && (!agreed->piece || piece < agreed->piece))
@@ -167,10 +171,24 @@ static void move_conclude(struct tutti_team *team, const struct tutti_call *call
         tutti_why_set(TUTTI_REASON_HOST_SOME);
     else if (!agreed->able)
         tutti_why_set(move_why(call, heard->why));
+    call->move->all_posted = agreed->posted;
     if (heard->sum != 0) /* an error of the program, which fetch reports */
         agreed->able &= ~tutti_move_rows_of_teams();
     if (call->move->runs.host == TUTTI_HOSTED_ALL && !heard->on_device)
         move_ask_no_more(team, call);
+}
+
+/* Where this rank expects a row that posts, since the last such call had one, does so. If it cannot now, run() tries
+ * again, and says why not. */
+static int move_post(struct tutti_team *team, const struct tutti_call *call, const struct tutti_move_agreed *agreed)
+{
+    const uint32_t usual = TUTTI_MOVE_USUAL(agreed->able), named = usual & agreed->first, rows = named ? named : usual;
+    if (!rows || !tutti_moves[__builtin_ctz(rows)]->posts || !(tutti_coll_of(team)->posts & move_bit(call)))
+        return 0;
+    const int posted = tutti_blocks_post(team, call->move, tutti_team_rndvs_next(team));
+    if (!posted)
+        (void)tutti_why_take(TUTTI_REASON_OTHER);
+    return posted;
 }
 
 int tutti_move_meet(struct tutti_team *team, const struct tutti_call *call, struct tutti_move_agreed *agreed)
@@ -202,7 +220,9 @@ int tutti_move_meet(struct tutti_team *team, const struct tutti_call *call, stru
     if (!call->move->spare) /* or the program's hint decides */
         agreed->first =
             tutti_moves_first(call->collective, tutti_move_largest(call->move), team->size, team->is_nonblocking);
-    mine.count = move_count(agreed->able, agreed->first, runs);
+    if (agreed->runs && !runs->host)
+        agreed->posted = move_post(team, call, agreed);
+    mine.count = move_count(agreed, runs);
     mine.blocks |= move_sum(team, call->flow) << SUM_AT;
     tutti_team_arrive(team, &mine);
     const int status = tutti_team_await(team, all);

@@ -17,6 +17,7 @@ struct tutti_move_agreed {
     uint32_t before; /* 1: some rank found out before the team was open, or has not prepared its kernels */
     uint64_t resets; /* ranks whose GPUs have been reset since the team was opened */
     int runs;        /* 1: the call is run when all agree: ranks that share GPUs offer what they have */
+    int posted;      /* 1: all ranks have posted their blocks. At first of this rank */
     int hosted;      /* 1: some rank has blocks in memory of the host */
     unsigned piece;  /* struct tutti_move_runs.piece, of all ranks */
 };

@@ -10,6 +10,11 @@
 int tutti_block_post(struct tutti_move *move, int i, int peer, struct tutti_p2p_send *send, struct tutti_pack_job *job);
 /* For a posted block that no peer knows. Does nothing to a block that was not posted. */
 void tutti_block_withdraw(struct tutti_move *move, struct tutti_p2p_send *send);
+/* Local: posts all blocks that this rank sends, and names the first one for each rank in `first` (tutti_team_rndvs()).
+ * 1: move->posted; 0: none is posted, and the reason is set. unpost: as long as no peer has read them, or all ranks
+ * know that none will. Does nothing if none is posted. */
+int tutti_blocks_post(struct tutti_team *team, struct tutti_move *move, uint16_t first[]);
+void tutti_blocks_unpost(struct tutti_move *move);
 /* Describes block i of those to be received. rndv: the rendezvous of its sender, number `number` of the rank `peer` of
  * the node; NULL: the sender has posted no block, an error of the program. */
 void tutti_block_expect(struct tutti_move *move, int i, int peer, struct tutti_rndv *rndv, uint32_t number,

@@ -30,6 +30,7 @@ const struct tutti_algorithm tutti_move_copies = {
     .name = "copies",
     .collectives = TUTTI_ON_MOVES,
     .spares = 1,
+    .posts = 1,
     .can = move_copies_can,
     .run = move_copies_run,
     .how = "copied by the copy engines",

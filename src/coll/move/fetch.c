@@ -1,5 +1,6 @@
 /* fetch: each rank publishes rendezvous (team/rndv.h) of its blocks to their receivers, and fetches all blocks that
- * it receives in one launch, from the senders' buffers or their scratch. */
+ * it receives in one launch, from the senders' buffers or their scratch. Ranks that expect this row publish them before
+ * they arrive at the call, so the arrivals show all that a receiver has to know; where some have not, all vote. */
 #include <stdlib.h>
 
 #include "coll/move/blocks.h"
@@ -76,10 +77,8 @@ static int pack_by_gpu(int gpus[], struct tutti_pack_job jobs[], unsigned n)
     return TUTTI_OK;
 }
 
-/* 1: all blocks are posted, and the slots of this rank's call name the first one for each rank. */
-static int fetch_post(struct tutti_team *team, struct tutti_move *move, struct tutti_p2p_send *sent)
+static int fetch_post(struct tutti_team *team, struct tutti_move *move, uint16_t first[])
 {
-    uint16_t *const first = tutti_team_rndvs(team, team->rank);
     struct tutti_rndv *last[TUTTI_MAX_RANKS] = {NULL};
     const int n = move->sends;
     struct tutti_pack_job *jobs = calloc((size_t)n + 1, sizeof *jobs + sizeof(int));
@@ -89,22 +88,45 @@ static int fetch_post(struct tutti_team *team, struct tutti_move *move, struct t
     for (int r = 0; r < team->size; r++)
         first[r] = TUTTI_RNDVS;
     for (int i = 0; i < n && fine; i++) {
+        struct tutti_p2p_send *const sent = &move->posted[i];
         const int rank = move->send[i].rank;
-        if (!(fine = tutti_block_post(move, i, tutti_team_peer(team, rank), &sent[i], &jobs[used])))
+        if (!(fine = tutti_block_post(move, i, tutti_team_peer(team, rank), sent, &jobs[used])))
             break;
-        gpus[used] = sent[i].gpu;
+        gpus[used] = sent->gpu;
         used += jobs[used].bytes > 0;
-        const uint16_t number = (uint16_t)tutti_endpoint_number(move->worker->endpoint, sent[i].rndv);
+        const uint16_t number = (uint16_t)tutti_endpoint_number(move->worker->endpoint, sent->rndv);
         if (last[rank])
             last[rank]->next = number;
         else
             first[rank] = number;
-        last[rank] = sent[i].rndv;
+        last[rank] = sent->rndv;
     }
     if (fine && used)
         fine = pack_by_gpu(gpus, jobs, used) == TUTTI_OK;
     free(jobs);
     return fine;
+}
+
+int tutti_blocks_post(struct tutti_team *team, struct tutti_move *move, uint16_t first[])
+{
+    move->posted = malloc(((size_t)move->sends + 1) * sizeof *move->posted +
+                          ((size_t)move->receives + 1) * sizeof(struct tutti_p2p_recv));
+    if (!move->posted)
+        return TUTTI_NO(MEMORY);
+    for (int i = 0; i < move->sends; i++)
+        move->posted[i].rndv = NULL;
+    if (fetch_post(team, move, first))
+        return 1;
+    tutti_blocks_unpost(move);
+    return 0;
+}
+
+void tutti_blocks_unpost(struct tutti_move *move)
+{
+    for (int i = 0; i < move->sends && move->posted; i++)
+        tutti_block_withdraw(move, &move->posted[i]);
+    free(move->posted);
+    move->posted = NULL;
 }
 
 /* ---- receiving ---- */
@@ -137,48 +159,44 @@ static int fetch_first(const struct tutti_team *team, const struct tutti_move *m
 
 /* ---- the call ---- */
 
-/* Blocks that this rank posts, and those that it fetches. */
-struct fetch_parts {
-    struct tutti_p2p_send *sent;
-    struct tutti_p2p_recv *recv;
-};
-
-/* Posts, and agrees that all ranks have. */
-static int fetch_agree(struct tutti_team *team, struct tutti_move *move, const struct fetch_parts *parts, int *fits)
+/* Agrees that all ranks have posted; does so, if this one has not. */
+static int fetch_agree(struct tutti_team *team, struct tutti_move *move, int *fits)
 {
-    int posted = parts->sent && parts->recv ? fetch_post(team, move, parts->sent) : TUTTI_NO(MEMORY);
+    const int posted = move->posted || tutti_blocks_post(team, move, tutti_team_rndvs(team, team->rank));
     uint32_t fine = posted ? TUTTI_REASONS : (uint32_t)tutti_why_take(TUTTI_REASON_MANY);
     const int status = tutti_team_vote(team, fine, &fine);
     *fits = status == TUTTI_OK && fine == TUTTI_REASONS;
     if (*fits)
         return status;
     tutti_why_set(fine < TUTTI_REASONS ? (enum tutti_reason)fine : TUTTI_REASON_OTHER);
-    for (int i = 0; i < move->sends && parts->sent; i++)
-        tutti_block_withdraw(move, &parts->sent[i]);
+    tutti_blocks_unpost(move);
     return status;
 }
 
 static int move_fetch_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
 {
     struct tutti_move *move = call->move;
-    const struct fetch_parts parts = {.sent = calloc((size_t)move->sends + 1, sizeof *parts.sent),
-                                      .recv = malloc(((size_t)move->receives + 1) * sizeof *parts.recv)};
-    const int status = fetch_agree(team, move, &parts, fits);
-    if (*fits) {
-        for (int i = 0; i < move->sends; i++)
-            tutti_p2p_list(move->worker, &parts.sent[i]);
-        fetch_find(team, move, parts.recv);
-        tutti_blocks_fetch(move, parts.recv, fetch_first(team, move));
-        tutti_blocks_await(move, parts.sent);
-    }
-    free(parts.sent);
-    free(parts.recv);
+    int status = TUTTI_OK;
+    *fits = 1;
+    if (!move->all_posted)
+        status = fetch_agree(team, move, fits);
+    if (!*fits)
+        return status;
+    struct tutti_p2p_recv *const recv = (struct tutti_p2p_recv *)(void *)(move->posted + move->sends + 1);
+    for (int i = 0; i < move->sends; i++)
+        tutti_p2p_list(move->worker, &move->posted[i]);
+    fetch_find(team, move, recv);
+    tutti_blocks_fetch(move, recv, fetch_first(team, move));
+    tutti_blocks_await(move, move->posted);
+    free(move->posted);
+    move->posted = NULL;
     return status;
 }
 
 const struct tutti_algorithm tutti_move_fetch = {
     .name = "fetch",
     .collectives = TUTTI_ON_MOVES,
+    .posts = 1,
     .last_resort = 1,
     .can = fetch_can,
     .run = move_fetch_run,

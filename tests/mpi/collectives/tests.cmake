@@ -63,6 +63,8 @@ tutti_mpi_test(mpi-nothing-to-move-staged PROGRAM mpi-nothing_to_move RANKS 4 EN
                TIMEOUT 60 MPIS openmpi)
 program(moves_longer)
 tutti_mpi_test(mpi-moves-longer PROGRAM mpi-moves_longer RANKS 3 RANKS_MPICH 2 ENV ${stats} TUTTI_RULES=alltoall:*@fetch TIMEOUT 45)
+program(moves_posted)
+tutti_mpi_test(mpi-moves-posted PROGRAM mpi-moves_posted RANKS 2 ENV ${stats} "TUTTI_RULES=message:*@direct bcast:*@fetch" TIMEOUT 45)
 program(moves_spared)
 tutti_mpi_test(mpi-moves-spared PROGRAM mpi-moves_spared RANKS 3 RANKS_MPICH 2
                ENV ${stats} "TUTTI_RULES=bcast:*@ll,*@fetch allgather:*@ll,*@fetch alltoall:*@ll,*@fetch" TIMEOUT 45)
