@@ -160,13 +160,14 @@ static void one_call(unsigned how, enum launch kind, long linger_us)
     CHECK(status == TUTTI_OK, "a launch of kind %u: status %d", kind, status);
     const int ahead = launches - before == 2 && kernel.is_there; /* of a kernel for the next one */
     aheads += ahead;
-    CHECK(!ahead || channel->forecast.stays, "a kernel waits for a next call of kind %u, which is not expected", how);
+    CHECK(!ahead || channel->choice.forecast.stays, "a kernel waits for a next call of kind %u, which is not expected",
+          how);
     CHECK(launched == launches - before - ahead, "%d launches, not %d", launches - before, launched);
     CHECK(launched || was_there, "a launch is mailed, and no kernel is there");
     kernel_looks();
     struct tutti_pack_flight flight = {.device = &fake, .channel = channel, .mailed = !launched};
     CHECK(tutti_pack_channel_poll(&flight) == 1, "a launch of kind %u has not ended", kind);
-    const int stays_on = channel->forecast.stays;
+    const int stays_on = channel->choice.forecast.stays;
     tutti_pack_channel_stayed(channel, how, !launched);
     const int ends = (how & TUTTI_PACK_SECOND && linger_us <= 0) || (channel->fetches && !stays_on);
     if (kernel.is_there && mail_is_empty()) {
