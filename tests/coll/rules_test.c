@@ -288,8 +288,8 @@ static void sets(void **state)
     assert_int_equal(tutti_rules_set("allreduce: *@x", wrong, sizeof wrong), TUTTI_ERR_SETTING);
     assert_non_null(strstr(wrong, "no algorithm 'x'"));
     assert_string_equal(tutti_rules_choice("allreduce", 8192, 4, 4), "direct");
-    for (int i = 0; i < 58 * 3; i++) { /* the same texts again take no room */
-        snprintf(text, sizeof text, "scan: 0-%d@staged", i % 58);
+    for (int i = 0; i < 55 * 3; i++) { /* the same texts again take no room */
+        snprintf(text, sizeof text, "scan: 0-%d@staged", i % 55);
         assert_int_equal(tutti_rules_set(text, wrong, sizeof wrong), TUTTI_OK);
     }
     assert_int_equal(tutti_rules_set("scan: *@staged", wrong, sizeof wrong), TUTTI_ERR_UNAVAILABLE);
@@ -346,6 +346,32 @@ static void any_text(void **state)
     }
 }
 
+/* A call like the one before: other rules, other numbers of ranks and other lengths have answers of their own. */
+static void moves_again(void **state)
+{
+    static const struct {
+        const char *rules;
+        size_t bytes;
+        int ranks;
+        uint32_t rows;
+    } calls[] = {
+        {"bcast: 0-9/2@ll 0-9@ll128 *@fetch", 9, 2, 1 << TUTTI_MOVE_ll | 1 << TUTTI_MOVE_ll128 | 1 << TUTTI_MOVE_fetch},
+        {NULL, 9, 3, 1 << TUTTI_MOVE_ll128 | 1 << TUTTI_MOVE_fetch},
+        {NULL, 10, 3, 1 << TUTTI_MOVE_fetch},
+        {"bcast: *@mpi", 10, 3, 0},
+        {"bcast: *@ll *@fetch", 10, 3, 1 << TUTTI_MOVE_ll | 1 << TUTTI_MOVE_fetch}};
+    char wrong[200];
+    (void)state;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        if (calls[i].rules)
+            assert_int_equal(tutti_rules_set(calls[i].rules, wrong, sizeof wrong), TUTTI_OK);
+        for (int again = 0; again < 2; again++)
+            assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_BCAST, calls[i].bytes, calls[i].ranks, 0, 0, 0),
+                             calls[i].rows);
+    }
+    assert_int_equal(tutti_rules_set(NULL, wrong, sizeof wrong), TUTTI_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -355,7 +381,7 @@ int main(void)
         cmocka_unit_test(reads_no_files), cmocka_unit_test(any_file),
         cmocka_unit_test(permits_moves),  cmocka_unit_test(chooses),
         cmocka_unit_test(chooses_alone),  cmocka_unit_test(by_ranks),
-        cmocka_unit_test(sets),
+        cmocka_unit_test(moves_again),    cmocka_unit_test(sets),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

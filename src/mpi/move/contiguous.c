@@ -56,11 +56,13 @@ static int contiguous_staged(const struct tutti_collective_args *args, enum tutt
                              const struct tutti_pattern *pattern)
 {
     const int way = pattern->in_place == TUTTI_NOT_IN_PLACE ? TUTTI_STAGE_OUT : TUTTI_STAGE_IN | TUTTI_STAGE_OUT;
+    const int both = pattern->in_place != TUTTI_NOT_IN_PLACE ||
+                     (pattern->send.used && tutti_needs_staging(args->in.buffer, args->in.type));
     struct tutti_collective_args given = *args;
     struct tutti_stage in = {0}, out = {0};
     int code = MPI_SUCCESS, status = TUTTI_OK;
     if (pattern->recv.used)
-        status = contiguous_stage(&out, &given.out, &pattern->recv, pattern->send.used ? way | TUTTI_STAGE_PAIR : way);
+        status = contiguous_stage(&out, &given.out, &pattern->recv, both ? way | TUTTI_STAGE_PAIR : way);
     if (pattern->send.used && status == TUTTI_OK)
         status = contiguous_stage(&in, &given.in, &pattern->send,
                                   out.staged ? TUTTI_STAGE_IN | TUTTI_STAGE_PAIR : TUTTI_STAGE_IN);
