@@ -190,6 +190,17 @@ static inline struct tutti_endpoints *tutti_endpoint_theirs(const struct tutti_e
     return &endpoint->node->peer[peer].page->control->endpoints;
 }
 
+/* 1 if the peer keeps this rank's allocation mapped. No lock, no lease: it may be unmapped at once. */
+static inline int tutti_endpoint_is_known(const struct tutti_endpoint *endpoint, int peer, uint64_t id)
+{
+    const struct tutti_known *const all = tutti_endpoint_theirs(endpoint, peer)->known[endpoint->node->rank];
+    for (int i = 0; i < TUTTI_ENDPOINT_KNOWN && id; i++) {
+        if (atomic_load_explicit(&all[i].id, memory_order_relaxed) == id)
+            return 1;
+    }
+    return 0;
+}
+
 /* 1 if nothing may be allocated or mapped now: kernels in stream order may be waiting for this process, and the driver
  * for them. What messages need between ranks of a communicator with a stream is there. */
 static inline int tutti_endpoint_quiet(const struct tutti_endpoint *endpoint)

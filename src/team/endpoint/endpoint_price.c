@@ -137,6 +137,14 @@ void tutti_endpoint_saves(struct tutti_endpoint *endpoint, uint64_t id, uint64_t
         ;
 }
 
+/* The peer is asked to map the allocation: what is to be lost before it is asked again, `all` at most. */
+static void price_is_paid(struct tutti_endpoint_account *account, uint64_t all)
+{
+    const uint64_t next = account->next ? 2 * account->next : CREDIT_FROM_NS;
+    account->next = next < all ? next : all;
+    account->spent = 0;
+}
+
 /* Whether the peer is to map the allocation now, which loses ns more by this message. A peer that was asked maps one
  * allocation at a time, or cannot map this one: it is asked again ever more seldom. */
 static enum tutti_pays price_asks(struct tutti_endpoint *endpoint, struct tutti_endpoint_from *to,
@@ -158,9 +166,7 @@ static enum tutti_pays price_asks(struct tutti_endpoint *endpoint, struct tutti_
         return TUTTI_PAYS_NOT;
     if (!pays)
         account->awaits = AWAITING_MOST;
-    const uint64_t next = account->next ? 2 * account->next : CREDIT_FROM_NS, all = price->mapping + price->kernels;
-    account->next = next < all ? next : all;
-    account->spent = 0;
+    price_is_paid(account, price->mapping + price->kernels);
     return account->awaits > 0 ? TUTTI_PAYS_AWAITS : TUTTI_PAYS;
 }
 
@@ -257,6 +263,28 @@ int tutti_endpoint_leaves_now(struct tutti_endpoint *endpoint, int peer, int gpu
     return index >= 0 && bytes <= LEFT_BYTES && tutti_endpoint_is_unnamed(endpoint, peer, id) &&
            price_decide(endpoint, &(const struct price_message){peer, index, id, extent, bytes, verdict->alone},
                         verdict);
+}
+
+int tutti_endpoint_keeps(struct tutti_endpoint *endpoint, int peer, uint64_t id, uint64_t extent, uint64_t ns)
+{
+    struct tutti_endpoint_from *const to = &endpoint->from[peer];
+    struct price price = {.size = tutti_mapping_size(extent)};
+    if (tutti_endpoint_is_own(endpoint, peer) || !tutti_endpoint_is_slow(endpoint) ||
+        tutti_endpoint_is_known(endpoint, peer, id))
+        return 1;
+    if (!id)
+        return 0;
+    price.mapping = tutti_endpoint_price(endpoint, to, tutti_endpoint_theirs(endpoint, peer), price.size);
+    tutti_fiber_take(&endpoint->lock);
+    struct tutti_endpoint_account *const account = account_of(endpoint, to, id);
+    account->spent += ns;
+    account->messages++;
+    const int pays =
+        account->spent >= (account->next ? account->next : price.mapping) || price_lends(endpoint, account, &price);
+    if (pays)
+        price_is_paid(account, price.mapping);
+    tutti_lock_give(&endpoint->lock);
+    return pays;
 }
 
 int tutti_endpoint_needs_scratch(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)

@@ -50,17 +50,6 @@ enum tutti_reaching tutti_endpoint_put(struct tutti_endpoint *endpoint, int peer
 
 enum { LEFT_OUT_MOST = 256 }; /* messages that the peer is not asked for after it did not begin in time */
 
-/* 1 if the peer keeps the allocation of this rank mapped. */
-static int put_is_known(const struct tutti_endpoint *endpoint, int peer, uint64_t id)
-{
-    const struct tutti_known *const all = tutti_endpoint_theirs(endpoint, peer)->known[endpoint->node->rank];
-    for (int i = 0; i < TUTTI_ENDPOINT_KNOWN; i++) {
-        if (atomic_load_explicit(&all[i].id, memory_order_relaxed) == id)
-            return 1;
-    }
-    return 0;
-}
-
 /* 1 once messages into the allocation have lost what mapping it takes the peer. */
 static int put_is_paid(struct tutti_endpoint *endpoint, int peer, uint64_t id, uint64_t ns)
 {
@@ -93,7 +82,8 @@ int tutti_endpoint_put_pays(struct tutti_endpoint *endpoint, int peer, uint64_t 
         atomic_store_explicit(&from->puts_left_out, left - 1, memory_order_relaxed);
         return 0;
     }
-    return !tutti_endpoint_is_slow(endpoint) || put_is_known(endpoint, peer, id) || put_is_paid(endpoint, peer, id, ns);
+    return !tutti_endpoint_is_slow(endpoint) || tutti_endpoint_is_known(endpoint, peer, id) ||
+           put_is_paid(endpoint, peer, id, ns);
 }
 
 void tutti_endpoint_put_runs(struct tutti_endpoint *endpoint, int peer, int more)

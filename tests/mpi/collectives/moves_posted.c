@@ -1,10 +1,16 @@
 /* Broadcasts whose blocks are fetched from the root's memory. Needs TUTTI_STATS=1.
- * The root shows its block before all ranks are known to have device memory. Every second call has a receiver with host
- * memory and goes another way: what was shown is taken back, and there is room for the next. */
+ *   moves_posted       the root shows its block before all ranks are known to have device memory. Every second call has
+ *                      a receiver with host memory and goes another way: what was shown is taken back, and there is
+ *                      room for the next
+ *   moves_posted kept  the receivers are to keep the root's memory mapped: other ways are taken until mapping it pays,
+ *                      and again behind a new allocation
+ *   moves_posted shared  ranks take turns on a GPU: other ways are always taken */
+#include <string.h>
+
 #include "kit.h"
 
-enum { ROUNDS = 300, BYTES = 4096 };
-static const char fetched[] = "fetched from each other";
+enum { ROUNDS = 300, BYTES = 4096, CALLS_MOST = 4000 };
+static const char fetched[] = "fetched from each other", kept[] = "fetched from memory that is kept mapped";
 
 /* One broadcast of the first `bytes` bytes from this root. */
 static void posted_bcast(struct kit_buffer *buffer, int root, int bytes, int round)
@@ -37,9 +43,50 @@ static void posted_in_turns(void)
     kit_close(&host);
 }
 
+/* The number of calls until one is fetched from memory that is kept mapped. */
+static int posted_until_kept(struct kit_buffer *buffer)
+{
+    const long before = (long)kit_counted("MPI_Bcast", kept);
+    int call = 0;
+    for (int all = 0; call < CALLS_MOST && !all && !check_failed(); call++) {
+        posted_bcast(buffer, 0, 8, call);
+        const int mine = (long)kit_counted("MPI_Bcast", kept) > before;
+        MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    }
+    CHECK(kit_plain || call < CALLS_MOST, "none of %d calls is fetched", call);
+    return call;
+}
+
+static void posted_kept(void)
+{
+    for (int turn = 0; turn < 3; turn++) {
+        struct kit_buffer buffer;
+        kit_open(&buffer, KIT_DEVICE, BYTES);
+        const int calls = posted_until_kept(&buffer);
+        CHECK(kit_plain || calls > 3, "turn %d: call %d of a new allocation is fetched", turn, calls);
+        kit_close(&buffer);
+    }
+}
+
+static void posted_shared(void)
+{
+    struct kit_buffer buffer;
+    kit_open(&buffer, KIT_DEVICE, BYTES);
+    for (int call = 0; call < ROUNDS; call++)
+        posted_bcast(&buffer, 0, 8, call);
+    /* in the first call a rank may not know yet that they share it */
+    CHECK(kit_counted("MPI_Bcast", kept) <= 1, "%d calls are fetched", (int)kit_counted("MPI_Bcast", kept));
+    kit_close(&buffer);
+}
+
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
-    posted_in_turns();
+    if (argc > 1 && strcmp(argv[1], "kept") == 0)
+        posted_kept();
+    else if (argc > 1)
+        posted_shared();
+    else
+        posted_in_turns();
     return kit_end("moves_posted");
 }

@@ -56,6 +56,12 @@ programs(moved-packets-shared ${moved},${around},dup,split,icoll,blocking 26 30 
 programs(neighbours-packets ${neighbours},device,large,vector,types,dup,blocking 21 30 ${packets})
 programs(neighbours-turns ${neighbours},device,large,vector,types,dup,blocking 21 30 ${packets} TUTTI_HOST_GPUS=1 TUTTI_HOST_TURNS_US=70)
 programs(together-packets ${together} 26 30 ${packets})
+# Fetched from memory that is kept mapped, which takes long or not; some of it is freed and allocated again between calls.
+set(by "0-20k@kept 0-100@ll 0-4k@ll128 *@pipeline *@fetch")
+set(kept TUTTI_LINES=1 TUTTI_CHANNEL_MB=2
+         "TUTTI_RULES=message:*@direct bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by} neighbor:${by}")
+programs(moved-kept ${moved},${neighbours},device,host,vector,types,fresh,dup,split,icoll,blocking 52 30 ${kept})
+programs(moved-kept-mapping ${moved},device,vector,types,fresh,dup,split,blocking 26 30 ${kept} TUTTI_CACHE_ENTRIES=6 TUTTI_HOST_MAPPING_US=100)
 # Ordinary and pinned host memory beside device memory, on each side of each rank: by default, in pieces of small scratch, and
 # where ranks share GPUs.
 set(memories ${moved},${neighbours},${around},pinned,managed,dup,split,icoll,blocking)

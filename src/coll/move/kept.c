@@ -1,0 +1,59 @@
+/* kept: as fetch, where each receiver keeps the memory mapped from which a block comes, or mapping it pays by now: few
+ * bytes, which a kernel that stays on the receiver's GPU fetches sooner than a launched one sends packets. Not where
+ * ranks take turns on a GPU (without MPS), since none stays there. */
+#include "coll/move/moves.h"
+#include "core/lives.h"
+
+enum {
+    LOSES_NS = 2000, /* a block by packets */
+    UNLOADED = 64    /* calls that are made so before the packing kernels are loaded */
+};
+
+/* 1 if a kernel may stay on the GPU of a received block: the ranks' kernels do not take turns there, and the packing
+ * kernels are loaded, which they are after some such calls. */
+static int kept_is_ready(const struct tutti_team *team, const struct tutti_move *move,
+                         const struct tutti_move_block *block)
+{
+    const struct tutti_endpoint *const endpoint = move->worker->endpoint;
+    if (tutti_gpu_is_shared(block->gpu) ||
+        tutti_endpoint_takes_turns(endpoint, tutti_team_peer(team, block->rank), block->gpu))
+        return TUTTI_NO(TURNS);
+    if (!tutti_endpoint_lacks_kernels(endpoint, block->gpu))
+        return 1;
+    tutti_pack_lost(block->gpu, TUTTI_PACK_LOADING_NS / UNLOADED);
+    return TUTTI_NO(FIRST_CALLS);
+}
+
+static int move_kept_can(const struct tutti_team *team, const struct tutti_call *call)
+{
+    const struct tutti_move *move = call->move;
+    if (!tutti_move_fetch.can(team, call))
+        return 0;
+    for (int i = 0; i < move->receives; i++) {
+        if (move->receive[i].bytes > 0 && !kept_is_ready(team, move, &move->receive[i]))
+            return 0;
+    }
+    for (int i = 0; i < move->sends; i++) {
+        const struct tutti_move_block *block = &move->send[i];
+        const struct tutti_memory *const seen = &move->seen.memory;
+        const uint64_t extent = seen->id == block->allocation ? seen->bytes : 0;
+        if (block->bytes > 0 && !tutti_endpoint_keeps(move->worker->endpoint, tutti_team_peer(team, block->rank),
+                                                      block->allocation, extent, LOSES_NS))
+            return TUTTI_NO(UNMAPPED);
+    }
+    return 1;
+}
+
+static int move_kept_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
+{
+    return tutti_move_fetch.run(team, call, fits);
+}
+
+const struct tutti_algorithm tutti_move_kept = {
+    .name = "kept",
+    .collectives = TUTTI_ON_MOVES,
+    .posts = 1,
+    .can = move_kept_can,
+    .run = move_kept_run,
+    .how = "fetched from memory that is kept mapped",
+};
