@@ -22,6 +22,8 @@ enum {
 static struct tutti_stay_choice choice;
 static uint64_t now;
 static uint64_t stays_until; /* the kernel that is there; 0: none is */
+static int waits_for_all;    /* the program waits for all kernels of the GPU, also one that stays */
+static int in_vain;          /* kernels that had left before a fetch came */
 
 static uint64_t jitter(void)
 {
@@ -33,9 +35,12 @@ static uint64_t jitter(void)
 /* A fetch behind `own` ns that the program takes, and `slower` ns more if a kernel is there. 1: a kernel took it. */
 static int fetch(uint64_t own, uint64_t slower, uint64_t bytes)
 {
-    const uint64_t away = own + (stays_until ? slower : 0) + jitter(), begun = now + away;
+    const uint64_t alone = own + (stays_until ? slower : 0) + jitter(),
+                   away = waits_for_all && stays_until > now + alone ? stays_until - now + jitter() : alone,
+                   begun = now + away;
     const int served = stays_until && begun < stays_until;
     const uint64_t stay_ns = tutti_stay_choose(&choice, begun, away, 1, bytes, USUAL);
+    in_vain += stays_until && !served;
     now = begun + (served ? SERVED : LAUNCHED) + jitter();
     tutti_stay_fetched(&choice, now, served);
     stays_until = stay_ns ? now + stay_ns : 0;
@@ -59,6 +64,7 @@ static void begin(void)
     choice = (struct tutti_stay_choice){.served = 0};
     now = 1000000;
     stays_until = 0;
+    waits_for_all = in_vain = 0;
 }
 
 /* A trial and the turns until the next one. */
@@ -93,13 +99,22 @@ static void long_work(void **state)
     (void)state;
     begin();
     assert_int_equal(turns(8000, 2, TUTTI_STAY_THROUGH * USUAL + 5000, 0, 65536), 0);
-    int in_vain = 0;
-    for (int i = 0; i < 1000; i++) {
-        (void)fetch(TUTTI_STAY_THROUGH * USUAL + 5000, 0, 65536);
-        (void)fetch(300, 0, 65536);
-        in_vain += stays_until != 0;
-    }
     assert_in_range(in_vain, 0, 10);
+}
+
+/* A program that waits for all kernels of the GPU, as by cudaDeviceSynchronize(), waits for one that stays: seldom. */
+static void device_waits(void **state)
+{
+    enum { TURNS = 20000 };
+    (void)state;
+    for (int each = 1; each <= 2; each++) {
+        for (uint64_t work = 10000; work <= 100000; work += 30000) {
+            begin();
+            waits_for_all = 1;
+            assert_int_equal(turns(TURNS, each, work, 0, 65536), 0);
+            assert_in_range(in_vain, 1, TURNS / 100);
+        }
+    }
 }
 
 /* For long copies a kernel stays longer, by a trial of their own. */
@@ -130,10 +145,8 @@ static void no_work(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loops),
-        cmocka_unit_test(long_work),
-        cmocka_unit_test(long_copies),
-        cmocka_unit_test(no_work),
+        cmocka_unit_test(loops),       cmocka_unit_test(long_work), cmocka_unit_test(device_waits),
+        cmocka_unit_test(long_copies), cmocka_unit_test(no_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
