@@ -134,6 +134,7 @@ static int compare_arrivals(struct tutti_team *team, const struct tutti_arrival 
         all[r] = &membership->seen[r];
         differs |= !tutti_watch_alike(all[r], &membership->seen[team->rank]);
     }
+    team->met = team->sequence;
     if (!differs)
         return TUTTI_OK;
     tutti_watch_mismatch(team, all);

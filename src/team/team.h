@@ -62,6 +62,7 @@ struct tutti_team {
     struct tutti_slot *slot[TUTTI_MAX_RANKS];     /* of each rank; slot[rank] is written here */
     struct tutti_listed *listed[TUTTI_MAX_RANKS]; /* of each rank: two; listed[rank] are written here */
     uint32_t sequence;                            /* of the last arrival */
+    uint32_t met;                                 /* of the last one after which all ranks were seen to have arrived */
     uint32_t votes;
 
     /* Set before it is opened, the same on all ranks: bytes of its channel and blocks of its kernels, at most. 0: as
@@ -177,10 +178,11 @@ static inline uint16_t *tutti_team_rndvs(const struct tutti_team *team, int r)
     return team->slot[r]->rndv[team->sequence & 1];
 }
 /* Local. Those of this rank's next call, to be filled before it arrives there: then peers read them after
- * tutti_team_await(), without a vote. */
+ * tutti_team_await(), without a vote. NULL: a peer may be in an earlier call still, and read those of the call before
+ * the last there, since this rank has not waited for it in the last one. */
 static inline uint16_t *tutti_team_rndvs_next(const struct tutti_team *team)
 {
-    return team->slot[team->rank]->rndv[(team->sequence + 1) & 1];
+    return team->met == team->sequence ? team->slot[team->rank]->rndv[(team->sequence + 1) & 1] : NULL;
 }
 /* Local. Node rank of rank r. Team whole. */
 int tutti_team_peer(const struct tutti_team *team, int r);

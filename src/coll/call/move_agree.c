@@ -183,9 +183,10 @@ static void move_conclude(struct tutti_team *team, const struct tutti_call *call
 static int move_post(struct tutti_team *team, const struct tutti_call *call, const struct tutti_move_agreed *agreed)
 {
     const uint32_t usual = TUTTI_MOVE_USUAL(agreed->able), named = usual & agreed->first, rows = named ? named : usual;
-    if (!rows || !tutti_moves[__builtin_ctz(rows)]->posts || !(tutti_coll_of(team)->posts & move_bit(call)))
+    uint16_t *const first = tutti_team_rndvs_next(team);
+    if (!rows || !first || !tutti_moves[__builtin_ctz(rows)]->posts || !(tutti_coll_of(team)->posts & move_bit(call)))
         return 0;
-    const int posted = tutti_blocks_post(team, call->move, tutti_team_rndvs_next(team));
+    const int posted = tutti_blocks_post(team, call->move, first);
     if (!posted)
         (void)tutti_why_take(TUTTI_REASON_OTHER);
     return posted;

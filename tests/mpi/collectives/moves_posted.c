@@ -2,14 +2,16 @@
  *   moves_posted       the root shows its block before all ranks are known to have device memory. Every second call has
  *                      a receiver with host memory and goes another way: what was shown is taken back, and there is
  *                      room for the next
+ *   moves_posted late    the root is two calls ahead of a receiver
  *   moves_posted kept  the receivers are to keep the root's memory mapped: other ways are taken until mapping it pays,
  *                      and again behind a new allocation
  *   moves_posted shared  ranks take turns on a GPU: other ways are always taken */
 #include <string.h>
+#include <unistd.h>
 
 #include "kit.h"
 
-enum { ROUNDS = 300, BYTES = 4096, CALLS_MOST = 4000 };
+enum { ROUNDS = 300, LATE = 100, BYTES = 4096, CALLS_MOST = 4000 };
 static const char fetched[] = "fetched from each other", kept[] = "fetched from memory that is kept mapped";
 
 /* One broadcast of the first `bytes` bytes from this root. */
@@ -79,11 +81,33 @@ static void posted_shared(void)
     kit_close(&buffer);
 }
 
+/* The root's sends end before the receiver, which is late, has looked for them. The root does not wait for it in the
+ * call with host memory behind that, and shows a further block. */
+static void posted_late(void)
+{
+    struct kit_buffer device, host;
+    kit_open(&device, KIT_DEVICE, BYTES);
+    kit_open(&host, KIT_HOST, BYTES);
+    for (int round = 0; round < LATE && !check_failed(); round++) {
+        if (kit_rank == 1)
+            usleep(1000);
+        posted_bcast(&device, 0, 64, round);
+        posted_bcast(&host, 0, 64, round + 1);
+        posted_bcast(&device, 0, 64, round + 2);
+    }
+    CHECK(kit_plain || kit_counted("MPI_Bcast", fetched) == 2 * LATE, "%d calls were fetched",
+          (int)kit_counted("MPI_Bcast", fetched));
+    kit_close(&device);
+    kit_close(&host);
+}
+
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (argc > 1 && strcmp(argv[1], "kept") == 0)
         posted_kept();
+    else if (argc > 1 && strcmp(argv[1], "late") == 0)
+        posted_late();
     else if (argc > 1)
         posted_shared();
     else

@@ -65,6 +65,8 @@ program(moves_longer)
 tutti_mpi_test(mpi-moves-longer PROGRAM mpi-moves_longer RANKS 3 RANKS_MPICH 2 ENV ${stats} TUTTI_RULES=alltoall:*@fetch TIMEOUT 45)
 program(moves_posted)
 tutti_mpi_test(mpi-moves-posted PROGRAM mpi-moves_posted RANKS 2 ENV ${stats} "TUTTI_RULES=message:*@direct bcast:*@fetch" TIMEOUT 45)
+tutti_mpi_test(mpi-moves-posted-late PROGRAM mpi-moves_posted RANKS 2 ARGS late
+               ENV ${stats} "TUTTI_RULES=message:*@packed bcast:*@fetch" TIMEOUT 45)
 tutti_mpi_test(mpi-moves-posted-kept PROGRAM mpi-moves_posted RANKS 2 ARGS kept
                ENV ${stats} "TUTTI_RULES=message:*@direct bcast:*@kept,*@ll" TUTTI_HOST_MAPPING_US=300 TIMEOUT 45)
 tutti_mpi_test(mpi-moves-posted-shared PROGRAM mpi-moves_posted RANKS 2 ARGS shared
