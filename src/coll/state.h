@@ -35,9 +35,10 @@ struct tutti_coll_state {
 
     uint32_t mixed; /* bit of each data mover in whose last call some rank had blocks in memory of the host */
     uint32_t posts; /* bit of each whose blocks this rank posts before it arrives, if it expects a row that posts */
-    _Atomic uint8_t declined[TUTTI_COLLECTIVES]; /* calls that peers leave to the MPI, call/declined.h */
-    int moves_prepared;                          /* 1: this rank has prepared the kernels that move data */
-    uint64_t lead_longest;                       /* bytes of the longest run that leaders have moved */
+    _Atomic uint8_t declined[TUTTI_COLLECTIVES];      /* calls that peers leave to the MPI, call/declined.h */
+    _Atomic uint8_t declined_long[TUTTI_COLLECTIVES]; /* bits of the length of the longest of these in a row */
+    int moves_prepared;                               /* 1: this rank has prepared the kernels that move data */
+    uint64_t lead_longest;                            /* bytes of the longest run that leaders have moved */
     uint64_t direct_runs; /* runs whose place in a result of this rank a peer has mapped: they pass no window */
     int early;            /* 1: the last launch in stream order let the next one start at once */
     struct tutti_side_streams

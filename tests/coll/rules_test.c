@@ -375,13 +375,11 @@ static void moves_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes),          cmocka_unit_test(defaults),
-        cmocka_unit_test(refuses),        cmocka_unit_test(first_that_fits),
-        cmocka_unit_test(any_text),       cmocka_unit_test(reads_files),
-        cmocka_unit_test(reads_no_files), cmocka_unit_test(any_file),
-        cmocka_unit_test(permits_moves),  cmocka_unit_test(chooses),
-        cmocka_unit_test(chooses_alone),  cmocka_unit_test(by_ranks),
-        cmocka_unit_test(moves_again),    cmocka_unit_test(sets),
+        cmocka_unit_test(takes),           cmocka_unit_test(defaults),      cmocka_unit_test(refuses),
+        cmocka_unit_test(first_that_fits), cmocka_unit_test(any_text),      cmocka_unit_test(reads_files),
+        cmocka_unit_test(reads_no_files),  cmocka_unit_test(any_file),      cmocka_unit_test(permits_moves),
+        cmocka_unit_test(chooses),         cmocka_unit_test(chooses_alone), cmocka_unit_test(by_ranks),
+        cmocka_unit_test(moves_again),     cmocka_unit_test(sets),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -43,7 +43,7 @@ static int call_of(int hosts, size_t bytes)
     }
     for (int r = 0; r < RANKS; r++) {
         if (asks >> r & 1)
-            tutti_declined_note(&team[r], of, left, host, before);
+            tutti_declined_note(&team[r], of, bytes, left, host, before);
     }
     return asks;
 }
@@ -122,11 +122,33 @@ static void one_is_enough(void)
     CHECK(call_of(2, 8) == 0, "it asks behind another call with memory of the host");
 }
 
+/* The longest call that peers left, to the next power of two: known until one that none leaves. */
+static void lengths(void)
+{
+    struct tutti_team *const one = &team[0];
+    begin();
+    tutti_coll_of(one)->declined_long[of] = 0;
+    CHECK(!tutti_declined_has_been(one, of, 1), "a call has been left before the first one");
+    call_of(6, 1000);
+    CHECK(tutti_declined_has_been(one, of, 1) && tutti_declined_has_been(one, of, 1024) &&
+              !tutti_declined_has_been(one, of, 1025) && !tutti_declined_has_been(one, other, 1),
+          "lengths behind a call of 1000 bytes");
+    call_of(6, 65536);
+    call_of(6, 8);
+    CHECK(tutti_declined_has_been(one, of, 65536) && !tutti_declined_has_been(one, of, 65537),
+          "lengths behind calls of 65536 and 8 bytes");
+    tutti_declined_note(one, of, 8, 1, 0, 1);
+    CHECK(tutti_declined_has_been(one, of, 65536), "forgotten where a peer has left a call for those before alone");
+    call_of(0, 8);
+    CHECK(!tutti_declined_has_been(one, of, 1), "known though no rank has left the last call");
+}
+
 int main(void)
 {
     some_are_left();
     all_ask_again();
     one_is_enough();
+    lengths();
     printf("declined: %ld checks, %ld failed\n", check_done(), check_failed());
     return check_failed() != 0;
 }

@@ -20,6 +20,22 @@ static void declined_set(struct tutti_team *team, enum tutti_collective collecti
     atomic_store_explicit(&tutti_coll_of(team)->declined[collective], (uint8_t)count, memory_order_relaxed);
 }
 
+static unsigned declined_bits(size_t bytes)
+{
+    return bytes > 1 ? 64 - (unsigned)__builtin_clzll(bytes - 1) : 1;
+}
+
+int tutti_declined_has_been(const struct tutti_team *team, enum tutti_collective collective, size_t bytes)
+{
+    return declined_bits(bytes) <=
+           atomic_load_explicit(&tutti_coll_of(team)->declined_long[collective], memory_order_relaxed);
+}
+
+static void declined_longest(struct tutti_team *team, enum tutti_collective collective, unsigned bits)
+{
+    atomic_store_explicit(&tutti_coll_of(team)->declined_long[collective], (uint8_t)bits, memory_order_relaxed);
+}
+
 int tutti_declined_is_next(const struct tutti_team *team, enum tutti_collective collective, size_t bytes)
 {
     const unsigned count = declined_count(team, collective);
@@ -36,13 +52,18 @@ int tutti_declined_begins(struct tutti_team *team, enum tutti_collective collect
     return leaves;
 }
 
-void tutti_declined_note(struct tutti_team *team, enum tutti_collective collective, int left, int host, int before)
+void tutti_declined_note(struct tutti_team *team, enum tutti_collective collective, size_t bytes, int left, int host,
+                         int before)
 {
     const unsigned count = declined_count(team, collective);
-    if (host > 0)
+    if (host > 0) {
         declined_set(team, collective, count < AFTER ? count + 1 : count);
-    else if (left == 0)
+        if (!tutti_declined_has_been(team, collective, bytes))
+            declined_longest(team, collective, declined_bits(bytes));
+    } else if (left == 0) {
         declined_set(team, collective, 0);
-    else if (before > 0 && count >= AFTER)
+        declined_longest(team, collective, 0);
+    } else if (before > 0 && count >= AFTER) {
         declined_set(team, collective, AFTER - 1);
+    }
 }

@@ -13,8 +13,13 @@
 int tutti_declined_is_next(const struct tutti_team *team, enum tutti_collective collective, size_t bytes);
 /* Local, once for each call: the same, of the call that now begins. */
 int tutti_declined_begins(struct tutti_team *team, enum tutti_collective collective, size_t bytes);
-/* Local, when all ranks have arrived at a call in which this rank has asked. left: ranks that left it to the MPI; host:
- * ranks for whose memory of the host the MPI makes it; before: ranks that left it after earlier calls alone. */
-void tutti_declined_note(struct tutti_team *team, enum tutti_collective collective, int left, int host, int before);
+/* Local. 1 if peers have left calls of so many bytes (to the next power of two), or of more, among those in a row:
+ * rules that would take them have not fitted the peers' memory. */
+int tutti_declined_has_been(const struct tutti_team *team, enum tutti_collective collective, size_t bytes);
+/* Local, when all ranks have arrived at a call, of so many bytes on this rank, in which it has asked. left: ranks that
+ * left it to the MPI; host: ranks for whose memory of the host the MPI makes it; before: ranks that left it after
+ * earlier calls alone. */
+void tutti_declined_note(struct tutti_team *team, enum tutti_collective collective, size_t bytes, int left, int host,
+                         int before);
 
 #endif

@@ -128,16 +128,22 @@ static int move_mixed_exists(const struct tutti_team *team, const struct tutti_c
                              team->size) != 0;
 }
 
-/* 1 if peers are expected to leave the call to the MPI, and no rule takes it. */
+/* 1 if peers that leave calls leave this one too: they have left one as long, or no rule takes it. */
+static int move_stays_declined(const struct tutti_team *team, const struct tutti_call *call, size_t largest)
+{
+    return tutti_declined_has_been(team, call->collective, largest) || !move_mixed_exists(team, call, largest);
+}
+
+/* 1 if peers are expected to leave the call to the MPI. */
 static int move_is_declined(struct tutti_team *team, const struct tutti_call *call)
 {
     const size_t largest = tutti_move_largest(call->move);
-    return tutti_declined_begins(team, call->collective, largest) && !move_mixed_exists(team, call, largest);
+    return tutti_declined_begins(team, call->collective, largest) && move_stays_declined(team, call, largest);
 }
 
 int tutti_move_declines(struct tutti_team *team, const struct tutti_call *call, size_t largest)
 {
-    return tutti_declined_is_next(team, call->collective, largest) && !move_mixed_exists(team, call, largest) &&
+    return tutti_declined_is_next(team, call->collective, largest) && move_stays_declined(team, call, largest) &&
            tutti_declined_begins(team, call->collective, largest);
 }
 

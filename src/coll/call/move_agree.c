@@ -234,7 +234,7 @@ int tutti_move_meet(struct tutti_team *team, const struct tutti_call *call, stru
     tutti_reservation_agreed(team, heard.held, (int)heard.streams);
     move_conclude(team, call, &heard, agreed);
     if (status == TUTTI_OK) /* ranks that were asked to stay have not left */
-        tutti_declined_note(team, call->collective, heard.left,
+        tutti_declined_note(team, call->collective, tutti_move_largest(call->move), heard.left,
                             heard.host + (heard.left || agreed->able ? 0 : heard.hosted), heard.before);
     tutti_coll_of(team)->mixed &= ~move_bit(call);
     tutti_coll_of(team)->mixed |= heard.hosted ? move_bit(call) : 0;

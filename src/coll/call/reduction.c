@@ -256,7 +256,7 @@ static void reduction_note(struct tutti_team *team, const struct tutti_call *cal
         host += all[r]->kind == TUTTI_ARRIVAL_HOST;
         first += all[r]->kind == TUTTI_ARRIVAL_FIRST && all[r]->blocks == TUTTI_REASON_HOST_BEFORE;
     }
-    tutti_declined_note(team, call->collective, left, host, first);
+    tutti_declined_note(team, call->collective, call->count * tutti_type_size(call->type), left, host, first);
 }
 
 static int some_are_later(const struct tutti_team *team, const struct tutti_arrival *const all[])

@@ -56,7 +56,7 @@ __attribute__((constructor)) static void moves_register(void)
 
 /* Rows that the rules of a section name before one that names `mpi`, or up to the last resort, which takes any call: so
  * rules that end with it replace those behind them. *any: 1 if a rule fits. */
-static uint32_t moves_read(int section, size_t bytes, int ranks, int *any)
+static uint32_t moves_look_up(int section, size_t bytes, int ranks, int *any)
 {
     int from = tutti_rules_in_force(), choice;
     uint32_t rows = 0;
@@ -82,7 +82,7 @@ static uint32_t moves_named(int section, size_t bytes, int ranks, int *any)
     } last[MOVES_SECTIONS];
     const int rules = tutti_rules_in_force() + 1;
     if (last[section].rules != rules || last[section].bytes != bytes || last[section].ranks != ranks) {
-        last[section].rows = moves_read(section, bytes, ranks, &last[section].any);
+        last[section].rows = moves_look_up(section, bytes, ranks, &last[section].any);
         last[section].rules = rules;
         last[section].bytes = bytes;
         last[section].ranks = ranks;
