@@ -15,6 +15,23 @@
 #include "mpi/real/errors.h"
 #include "mpi/real/lent.h"
 
+/* The first `bytes` bytes of an element: its others stay as they are, which MPI_Unpack() cannot do. */
+static int unpack_part(const struct tutti_recv_request *recv, char *element, const char *packed, uint64_t bytes)
+{
+    const int size = (int)recv->size;
+    int position = 0, code = MPI_ERR_OTHER;
+    char *const all = malloc((size_t)size);
+    if (!all)
+        return TUTTI_ERR_MEMORY;
+    if (tutti_next.MPI_Pack(element, 1, recv->type, all, size, &position, tutti_handles.self) == MPI_SUCCESS) {
+        memcpy(all, packed, bytes);
+        position = 0;
+        code = tutti_next.MPI_Unpack(all, size, &position, element, 1, recv->type, tutti_handles.self);
+    }
+    free(all);
+    return code == MPI_SUCCESS ? TUTTI_OK : TUTTI_ERR_TRANSPORT;
+}
+
 /* The message is packed, on the host; its type has no plan, so only the MPI can unpack it. */
 static int recv_unpack(struct tutti_p2p_recv *core, char *packed)
 {
@@ -24,12 +41,19 @@ static int recv_unpack(struct tutti_p2p_recv *core, char *packed)
     const uint64_t bytes = core->bytes;
     const MPI_Count extent = recv->extent, size = recv->size;
     char *to = stage->staged ? stage->host : core->elements.buffer;
-    for (uint64_t e = 0; e * (uint64_t)size < bytes; e++) {
+    if (size > INT_MAX)
+        return TUTTI_ERR_TRANSPORT;
+    const uint64_t whole = bytes / (uint64_t)size, rest = bytes % (uint64_t)size;
+    for (uint64_t e = 0; e < whole; e++) {
         int position = 0;
-        if (size > INT_MAX ||
-            tutti_next.MPI_Unpack(packed + e * (uint64_t)size, (int)size, &position, to + (MPI_Count)e * extent, 1,
+        if (tutti_next.MPI_Unpack(packed + e * (uint64_t)size, (int)size, &position, to + (MPI_Count)e * extent, 1,
                                   recv->type, tutti_handles.self) != MPI_SUCCESS)
             return TUTTI_ERR_TRANSPORT;
+    }
+    if (rest > 0) {
+        const int status = unpack_part(recv, to + (MPI_Count)whole * extent, packed + whole * (uint64_t)size, rest);
+        if (status != TUTTI_OK)
+            return status;
     }
     return stage->staged ? tutti_stage_out(stage, (MPI_Count)bytes) : TUTTI_OK;
 }

@@ -83,6 +83,10 @@ tutti_mpi_test(mpi-types-freed PROGRAM mpi-types_freed RANKS 2 ENV ${stats} EVER
 program(types_no_plan EVERYWHERE)
 # Not Intel MPI: of types of so many levels it receives the first element alone.
 tutti_mpi_test(mpi-types-no-plan PROGRAM mpi-types_no_plan RANKS 2 ENV ${stats} MPIS openmpi mpich openmpi5 mpich5 mpiabi TIMEOUT 45)
+program(types_pieces)
+foreach(row direct packed)
+  tutti_mpi_test(mpi-types-pieces-${row} PROGRAM mpi-types_pieces RANKS 2 ENV ${stats} TUTTI_RULES=message:*@${row} TUTTI_ENDPOINT_MB=1 TIMEOUT 60)
+endforeach()
 tutti_mpi_test(mpi-types-no-plan-nodes PROGRAM mpi-types_no_plan RANKS 4 RANKS_MPICH 3
                ENV ${stats} TUTTI_NODE_RANKS=2 "TUTTI_RULES=bcast_nodes:*@tree allgather_nodes:*@lanes" TIMEOUT 45)
 program(types_later EVERYWHERE)
