@@ -240,6 +240,29 @@ static void puts_free(void)
     owner_looks("MPI_Win_free");
 }
 
+/* A region of a dynamic window, which the owner detaches. */
+static void puts_detach(void *base)
+{
+    MPI_Aint at = 0;
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    if (kit_rank == OWNER)
+        MPI_Win_attach(win, base, BYTES);
+    MPI_Get_address(base, &at);
+    MPI_Bcast(&at, 1, MPI_AINT, OWNER, MPI_COMM_WORLD);
+    copies_draw();
+    if (kit_rank == OTHER) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, OWNER, 0, win);
+        MPI_Put(data, BYTES, MPI_BYTE, OWNER, at, BYTES, MPI_BYTE, win);
+        MPI_Win_unlock(OWNER, win);
+    }
+    copies_meet();
+    if (kit_rank == OWNER)
+        MPI_Win_detach(win, base);
+    owner_looks("MPI_Win_detach");
+    copies_meet();
+    MPI_Win_free(&win);
+}
+
 int main(int argc, char **argv)
 {
     const int owner_rank = OWNER, other_rank = OTHER;
@@ -274,6 +297,7 @@ int main(int argc, char **argv)
         puts_fence();
     }
     puts_free();
+    puts_detach(base);
     meeting_close(meeting, sizeof *meeting);
     meeting = NULL;
     kit_close(&memory);
