@@ -79,8 +79,6 @@ int main(int argc, char **argv)
     data = malloc(LONG);
     want = malloc(LONG);
     MPI_Datatype flat = gapped(0), deep = gapped(LEVELS);
-    most = LONG;
-    message("into memory of the host", KIT_HOST, LONG / 4, MPI_INT, LONG / 4, MPI_INT, LONG / 4, 0);
     most = LONG / 9;
     const int elements = (int)(most / (3 * sizeof(int))) - 2;
     message("a type without a plan", KIT_DEVICE, 2 * elements - 1, MPI_INT, 2 * elements - 1, deep, elements, 1);
@@ -88,6 +86,8 @@ int main(int argc, char **argv)
     most = PARTS * 12;
     message("elements with gaps on both sides", KIT_DEVICE, 2 * PARTS, flat, PARTS, flat, PARTS, 1);
     message("half an element at the end", KIT_DEVICE, 2 * PARTS - 1, MPI_INT, 2 * PARTS - 1, flat, PARTS, 1);
+    most = LONG; /* the receiver has passed memory of a GPU before */
+    message("into memory of the host", KIT_HOST, LONG / 4, MPI_INT, LONG / 4, MPI_INT, LONG / 4, 0);
     MPI_Type_free(&flat);
     MPI_Type_free(&deep);
     free(data);
