@@ -10,7 +10,6 @@
 
 #include <cmocka.h>
 
-#include "core/lives.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "fake_libcuda.h"
@@ -197,32 +196,6 @@ static void test_again(void **state)
     close_memory(NULL);
 }
 
-/* A GPU that processes share: words where their kernels run side by side, none where they take turns. */
-static void share(int gpu, int turns)
-{
-    void *from, *to;
-    fake->current(gpu);
-    fake->no_mps = turns;
-    assert_int_equal(device->memory.alloc(gpu, MOST, &from), TUTTI_OK);
-    assert_int_equal(device->memory.alloc_pinned(MOST, &to), TUTTI_OK);
-    tutti_gpu_share(gpu);
-    const unsigned long words = fake->words;
-    for (int i = 0; i < MADE_BY; i++)
-        assert_int_equal(device->memory.copy_pinned(gpu, 0, to, from, sizes[i % SIZES]), TUTTI_OK);
-    assert_int_equal(fake->words > words, !turns);
-    assert_int_equal(device->memory.free_pinned(to), TUTTI_OK);
-    assert_int_equal(device->memory.free(from), TUTTI_OK);
-    fake->no_mps = 0;
-    fake->current(-1);
-}
-
-static void test_shared(void **state)
-{
-    (void)state;
-    share(0, 0);
-    share(1, 1);
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_late, open_memory, close_memory),
@@ -230,8 +203,7 @@ int main(int argc, char **argv)
                                        cmocka_unit_test_setup_teardown(test_refused, open_memory, close_memory),
                                        cmocka_unit_test_setup_teardown(test_begun, open_memory, close_memory),
                                        cmocka_unit_test_setup_teardown(test_lost, open_memory, close_memory),
-                                       cmocka_unit_test(test_again),
-                                       cmocka_unit_test(test_shared)};
+                                       cmocka_unit_test(test_again)};
     if (argc != 2 || !(fake = fake_open(dlopen(argv[1], RTLD_NOW))))
         return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,10 +40,10 @@ static void words_make(struct tutti_cuda_context *context)
     tutti_gate_apart_end();
 }
 
-/* Not where processes take turns on the GPU: the copy waits for no turn there, but the word might. */
+/* Not where processes share the GPU: the copy waits for no turn there, but the word might. */
 int tutti_cuda_has_words(struct tutti_cuda_context *context)
 {
-    if (tutti_gpu_is_shared(context->gpu) && tutti_cuda_turns(context->gpu))
+    if (tutti_gpu_is_shared(context->gpu))
         return 0;
     if (__builtin_expect(atomic_load_explicit(&context->words, memory_order_acquire) != NULL, 1))
         return 1;
