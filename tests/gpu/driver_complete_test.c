@@ -279,13 +279,13 @@ static void test_copies_in(void **state)
     fake->current(-1);
 }
 
-/* Copies out of a GPU of up to 8 KiB, in whole words, are complete when all words have arrived, which come late and in
+/* Copies out of a GPU of up to 2 KiB, in whole words, are complete when all words have arrived, which come late and in
  * another order. Data that look as if they had not are waited for, and later copies know better. */
 static void test_copies_marked(void **state)
 {
     (void)state;
-    enum { MOST = 32 << 10, MARKED = 8 << 10, SOON = 4, LATE = 150, ROUNDS = 16 };
-    static const size_t sizes[] = {4, 8, 100, 4096, MARKED, 101, MARKED + 4, MOST};
+    enum { MOST = 32 << 10, MARKED = 2 << 10, SOON = 4, LATE = 150, ROUNDS = 16 };
+    static const size_t sizes[] = {4, 8, 100, 1024, MARKED, 101, MARKED + 4, MOST};
     static char data[MOST];
     void *memory, *host;
     fake->current(0);

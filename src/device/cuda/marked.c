@@ -15,7 +15,7 @@
 #include "device/cuda/spin.h"
 
 enum {
-    MOST = 8 << 10,     /* bytes: looking at all of more takes longer than it saves */
+    MOST = 2 << 10,     /* bytes: looking at all of more, line by line, takes longer than a word behind the copy */
     SPINS = 1 << 6,     /* looks between two at the clock */
     PATIENCE_NS = 30000 /* then the driver waits, which knows whether the copy has failed */
 };
