@@ -169,7 +169,7 @@ int tutti_endpoint_leaves_now(struct tutti_endpoint *endpoint, int peer, int gpu
                               uint64_t bytes, struct tutti_endpoint_verdict *verdict);
 /* For a block of a collective from the allocation of this id: 1 if the peer keeps that mapped; or if blocks that go
  * another way, of which this one loses `ns`, have lost as much as mapping it takes: the peer is to fetch this one, and
- * maps the allocation meanwhile. id, extent: of the allocation; 0: not known. */
+ * maps the allocation meanwhile. ns 0: this one does not count. id, extent: of the allocation; 0: not known. */
 int tutti_endpoint_keeps(struct tutti_endpoint *endpoint, int peer, uint64_t id, uint64_t extent, uint64_t ns);
 int tutti_endpoint_leaves(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 int tutti_endpoint_needs_scratch(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);

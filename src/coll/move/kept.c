@@ -2,11 +2,12 @@
  * bytes, which a kernel that stays on the receiver's GPU fetches sooner than a launched one sends packets. Not where
  * ranks take turns on a GPU (without MPS), since none stays there. */
 #include "coll/move/moves.h"
+#include "coll/state.h"
 #include "core/lives.h"
 
 enum {
     LOSES_NS = 2000, /* a block by packets */
-    UNLOADED = 64    /* calls that are made so before the packing kernels are loaded */
+    UNLOADED = 32    /* calls that are made so before the packing kernels are loaded */
 };
 
 /* 1 if a kernel may stay on the GPU of a received block: the ranks' kernels do not take turns there, and the packing
@@ -24,6 +25,19 @@ static int kept_is_ready(const struct tutti_team *team, const struct tutti_move 
     return TUTTI_NO(FIRST_CALLS);
 }
 
+/* 1 if the receiver keeps the memory of a sent block mapped, or is to map it now; nothing is counted for that before
+ * all other ranks can run the row. */
+static int kept_is_mapped(const struct tutti_team *team, const struct tutti_move *move,
+                          const struct tutti_move_block *block)
+{
+    const struct tutti_memory *const seen = &move->seen.memory;
+    const uint64_t extent = seen->id == block->allocation ? seen->bytes : 0,
+                   loses = tutti_coll_of(team)->others >> TUTTI_MOVE_kept & 1 ? LOSES_NS : 0;
+    return tutti_endpoint_keeps(move->worker->endpoint, tutti_team_peer(team, block->rank), block->allocation, extent,
+                                loses) ||
+           TUTTI_NO(UNMAPPED);
+}
+
 static int move_kept_can(const struct tutti_team *team, const struct tutti_call *call)
 {
     const struct tutti_move *move = call->move;
@@ -34,12 +48,8 @@ static int move_kept_can(const struct tutti_team *team, const struct tutti_call 
             return 0;
     }
     for (int i = 0; i < move->sends; i++) {
-        const struct tutti_move_block *block = &move->send[i];
-        const struct tutti_memory *const seen = &move->seen.memory;
-        const uint64_t extent = seen->id == block->allocation ? seen->bytes : 0;
-        if (block->bytes > 0 && !tutti_endpoint_keeps(move->worker->endpoint, tutti_team_peer(team, block->rank),
-                                                      block->allocation, extent, LOSES_NS))
-            return TUTTI_NO(UNMAPPED);
+        if (move->send[i].bytes > 0 && !kept_is_mapped(team, move, &move->send[i]))
+            return 0;
     }
     return 1;
 }

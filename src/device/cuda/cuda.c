@@ -320,7 +320,7 @@ static const char cuda_rules[] =
     " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 24m-1024g/2@direct *@fetch 2m-5m/2@ll128 "
     "2m-8m@pipeline; "
     "scatter:"
-    " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 *@fetch 2m-8m@pipeline; "
+    " 0-1m/2@kept 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 *@fetch 2m-8m@pipeline; "
     "allgather:"
     " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 32m-*@direct *@fetch; "
     "alltoall:"

@@ -272,7 +272,7 @@ int tutti_endpoint_keeps(struct tutti_endpoint *endpoint, int peer, uint64_t id,
     if (tutti_endpoint_is_own(endpoint, peer) || !tutti_endpoint_is_slow(endpoint) ||
         tutti_endpoint_is_known(endpoint, peer, id))
         return 1;
-    if (!id)
+    if (!id || !ns)
         return 0;
     price.mapping = tutti_endpoint_price(endpoint, to, tutti_endpoint_theirs(endpoint, peer), price.size);
     tutti_fiber_take(&endpoint->lock);
