@@ -163,7 +163,7 @@ int main(int argc, char **argv)
     }
     if (getenv("TUTTI_LINGER_US") && kit_rank < 2 && !kit_shares_gpus())
         one_by_one();
-    else
+    else if (!getenv("TUTTI_LINGER_US") || kit_counted("copies of messages", "share a GPU without MPS") > 0)
         CHECK(kit_counted("packing kernels", "served") == 0, "a kernel has stayed");
     const char *rules = getenv("TUTTI_RULES");
     if (rules && strstr(rules, "both") && kit_rank < 2)

@@ -276,7 +276,7 @@ static uint64_t past_mpi(enum call call)
 {
     char name[64];
     snprintf(name, sizeof name, "MPI_%s", names[call]);
-    return kit_counted(name, "fetched from each other") + by_kernels(name);
+    return kit_counted(name, "fetched from") + by_kernels(name);
 }
 
 /* Draws each call on device memory further, MORE times at most, until all ranks have made it past the MPI: a few draws
