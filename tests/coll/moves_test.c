@@ -334,6 +334,19 @@ static void beside_another(struct rank *me, struct tutti_transport *transport)
     CHECK(check_failed() || tutti_coll_of(me->frame.team)->direct_runs > before, "nothing is mapped any more");
 }
 
+/* Blocks of the next call may be posted only if all ranks are known to have left the call before the last: not behind a
+ * call that this rank has left to the MPI, and did not wait in. */
+static void posts_behind(struct rank *me, struct tutti_transport *transport)
+{
+    struct tutti_team *const team = me->frame.team;
+    rounds(me, 2 * frame_rounds, 1);
+    CHECK(check_failed() || tutti_team_rndvs_next(team), "rank %d: all have arrived, and none may post", team->rank);
+    tutti_team_announce(team, TUTTI_COLLECTIVE_BCAST, 0, 0, 0, 0);
+    CHECK(!tutti_team_rndvs_next(team), "rank %d: a peer may be two calls behind", team->rank);
+    transport->ops->barrier(transport);
+    rounds(me, 2 * frame_rounds + 1, 2);
+}
+
 static int rank_main(struct tutti_transport *transport, void *unused)
 {
     const struct tutti_description byte = {.form = TUTTI_FORM_BYTES, .bytes = 1};
@@ -345,6 +358,8 @@ static int rank_main(struct tutti_transport *transport, void *unused)
     all_rounds(&me);
     if (enqueues && !check_failed() && row_runs(&me).direct > 0)
         beside_another(&me, transport);
+    if (!enqueues && !check_failed())
+        posts_behind(&me, transport);
     if (!enqueues && !check_failed())
         mismatch(&me);
     frame_close(&me.frame, transport);

@@ -2,13 +2,10 @@
  *   moves_posted       the root shows its block before all ranks are known to have device memory. Every second call has
  *                      a receiver with host memory and goes another way: what was shown is taken back, and there is
  *                      room for the next
- *   moves_posted late    a sender is two calls ahead of a receiver
  *   moves_posted kept  the receivers are to keep the root's memory mapped: other ways are taken until mapping it pays,
  *                      and again behind a new allocation
  *   moves_posted shared  ranks take turns on a GPU: other ways are always taken */
-#include <sched.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "kit.h"
 
@@ -83,41 +80,11 @@ static void posted_shared(void)
     kit_close(&buffer);
 }
 
-/* Rank 0 sends rank 1 no bytes, so its call ends before rank 1 has looked for them: both share a core, which rank 1 has
- * yielded. Rank 0 does not wait for it in the call with host memory behind that, and has nothing for it in the next. */
-static void posted_late(void)
-{
-    const int counts[] = {BYTES / 2, 0}, places[] = {0, 0}, all[] = {BYTES / 2, BYTES / 2};
-    int core = sched_getcpu(), codes[3] = {0};
-    struct kit_buffer from, to;
-    cpu_set_t one;
-    MPI_Bcast(&core, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    CPU_ZERO(&one);
-    CPU_SET((unsigned)core, &one);
-    (void)sched_setaffinity(0, sizeof one, &one);
-    kit_open(&from, KIT_DEVICE, BYTES);
-    kit_open(&to, KIT_DEVICE, BYTES);
-    void *in = kit_put(&from, 0, NULL, BYTES), *out = kit_put(&to, 0, NULL, BYTES);
-    for (int round = 0; round < ROUNDS && !check_failed(); round++) {
-        if (kit_rank == 0)
-            usleep(100); /* rank 1 waits in the call */
-        codes[0] = MPI_Scatterv(in, counts, places, MPI_BYTE, kit_rank == 0 ? MPI_IN_PLACE : out, counts[kit_rank],
-                                MPI_BYTE, 0, MPI_COMM_WORLD);
-        codes[1] = MPI_Bcast(&core, 1, MPI_INT, 0, MPI_COMM_WORLD);
-        codes[2] = MPI_Scatterv(in, all, places, MPI_BYTE, out, BYTES / 2, MPI_BYTE, 1, MPI_COMM_WORLD);
-        CHECK(!codes[0] && !codes[1] && !codes[2], "round %d: codes %d, %d, %d", round, codes[0], codes[1], codes[2]);
-    }
-    kit_close(&from);
-    kit_close(&to);
-}
-
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (argc > 1 && strcmp(argv[1], "kept") == 0)
         posted_kept();
-    else if (argc > 1 && strcmp(argv[1], "late") == 0)
-        posted_late();
     else if (argc > 1)
         posted_shared();
     else

@@ -65,8 +65,6 @@ program(moves_longer)
 tutti_mpi_test(mpi-moves-longer PROGRAM mpi-moves_longer RANKS 3 RANKS_MPICH 2 ENV ${stats} TUTTI_RULES=alltoall:*@fetch TIMEOUT 45)
 program(moves_posted)
 tutti_mpi_test(mpi-moves-posted PROGRAM mpi-moves_posted RANKS 2 ENV ${stats} "TUTTI_RULES=message:*@direct bcast:*@fetch" TIMEOUT 45)
-tutti_mpi_test(mpi-moves-posted-late PROGRAM mpi-moves_posted RANKS 2 ARGS late
-               ENV ${stats} "TUTTI_RULES=message:*@direct scatter:*@fetch" TIMEOUT 45)
 tutti_mpi_test(mpi-moves-posted-kept PROGRAM mpi-moves_posted RANKS 2 ARGS kept
                ENV ${stats} "TUTTI_RULES=message:*@direct bcast:*@kept,*@ll" TUTTI_HOST_MAPPING_US=300 TUTTI_MAPPING_PRICE_US=100 TIMEOUT 45)
 tutti_mpi_test(mpi-moves-posted-shared PROGRAM mpi-moves_posted RANKS 2 ARGS shared
