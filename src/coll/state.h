@@ -34,7 +34,7 @@ struct tutti_coll_state {
     int lines_come;     /* 1: the next call may be made in lines */
 
     uint32_t mixed;  /* bit of each data mover in whose last call some rank had blocks in memory of the host */
-    uint32_t others; /* rows that all other ranks could run in the last call of a data mover */
+    uint32_t others; /* rows that all other ranks could run in some call of a data mover */
     uint32_t posts;  /* bit of each whose blocks this rank posts before it arrives, if it expects a row that posts */
     _Atomic uint8_t declined[TUTTI_COLLECTIVES];      /* calls that peers leave to the MPI, call/declined.h */
     _Atomic uint8_t declined_long[TUTTI_COLLECTIVES]; /* bits of the length of the longest of these in a row */

@@ -164,7 +164,7 @@ static void move_hear(struct tutti_team *team, const struct tutti_call *call, in
 static void move_conclude(struct tutti_team *team, const struct tutti_call *call, const struct move_heard *heard,
                           struct tutti_move_agreed *agreed)
 {
-    tutti_coll_of(team)->others = heard->left ? 0 : heard->others;
+    tutti_coll_of(team)->others |= heard->left ? 0 : heard->others;
     agreed->hosted = heard->hosted > 0;
     agreed->able = agreed->hosted ? TUTTI_MOVE_MIXED(heard->rows) : TUTTI_MOVE_USUAL(heard->rows);
     if (heard->left || !heard->on_device)

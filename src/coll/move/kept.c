@@ -26,7 +26,7 @@ static int kept_is_ready(const struct tutti_team *team, const struct tutti_move 
 }
 
 /* 1 if the receiver keeps the memory of a sent block mapped, or is to map it now; nothing is counted for that before
- * all other ranks can run the row. */
+ * all other ranks could run the row in some call. */
 static int kept_is_mapped(const struct tutti_team *team, const struct tutti_move *move,
                           const struct tutti_move_block *block)
 {
