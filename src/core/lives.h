@@ -21,9 +21,11 @@ static inline unsigned tutti_gpu_life(int gpu)
 /* By a device that notices a reset. */
 void tutti_gpu_reset(int gpu);
 
-/* Other ranks work on this GPU too (team/sharing.h): kernels of their processes take turns there. Once shared, a GPU
- * stays so for the process. -1, of memory that belongs to no GPU in particular: every GPU, as any may move it. */
-void tutti_gpu_share(int gpu);
+/* Other ranks work on this GPU too (team/sharing.h). turns: 1: kernels of their processes take turns there, as without
+ * MPS (device.h, gpu.turns). It stays so for the process. -1, of memory that belongs to no GPU in particular: every
+ * GPU, as any may move it. */
+void tutti_gpu_share(int gpu, int turns);
 int tutti_gpu_is_shared(int gpu);
+int tutti_gpu_takes_turns(int gpu);
 
 #endif

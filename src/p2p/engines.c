@@ -42,8 +42,8 @@ static enum tutti_engines engines_beside_kernel(const struct tutti_p2p_fetch *f)
     const int peer = f->recv->rts.rank;
     if (tutti_p2p_is_self(f->worker, peer))
         return TUTTI_ENGINES_NOT;
-    return tutti_turns_with(f->worker, peer, f->gpu) || tutti_gpu_is_shared(f->gpu) ? TUTTI_ENGINES_ALL
-                                                                                    : TUTTI_ENGINES_REST;
+    return tutti_turns_with(f->worker, peer, f->gpu) || tutti_gpu_takes_turns(f->gpu) ? TUTTI_ENGINES_ALL
+                                                                                      : TUTTI_ENGINES_REST;
 }
 
 enum tutti_engines tutti_engines_take(const struct tutti_p2p_fetch *f)

@@ -81,7 +81,7 @@ static int rndv_put_is_wanted(const struct tutti_p2p_fetch *f, uint64_t bytes, i
 {
     const int sends = atomic_load_explicit(&f->worker->out, memory_order_relaxed) >= bytes / PART;
     const int several = f->waiting > bytes;
-    return when == ALWAYS || (!tutti_gpu_is_shared(f->gpu) && (when == BUSY ? sends || several : sends && several));
+    return when == ALWAYS || (!tutti_gpu_takes_turns(f->gpu) && (when == BUSY ? sends || several : sends && several));
 }
 
 /* 1 if both sides are one run of bytes, this one in one allocation of a GPU. */

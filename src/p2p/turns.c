@@ -35,7 +35,7 @@ int tutti_turns_with(const struct tutti_p2p_worker *worker, int peer, int gpu)
 {
     if (!tutti_endpoint_takes_turns(worker->endpoint, peer, gpu))
         return 0;
-    tutti_gpu_share(gpu);
+    tutti_gpu_share(gpu, 1);
     return 1;
 }
 

@@ -148,5 +148,5 @@ void tutti_sharing_look(struct tutti_node *node, const struct tutti_device *devi
         pthread_mutex_unlock(&node->lock);
     }
     if (own && atomic_load_explicit(&own->shared, memory_order_relaxed))
-        tutti_gpu_share(gpu);
+        tutti_gpu_share(gpu, !device->gpu.turns || device->gpu.turns(gpu));
 }

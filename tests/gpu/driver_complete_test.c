@@ -341,7 +341,7 @@ static void test_copies_in_turns(void **state)
         assert_int_equal(device->memory.alloc(gpu, MOST, &memory), TUTTI_OK);
         for (int shared = 0; shared <= gpu; shared++) {
             if (shared)
-                tutti_gpu_share(gpu);
+                tutti_gpu_share(gpu, 1);
             for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
                 const size_t bytes = sizes[i];
                 const unsigned long rows = fake->row_copies;

@@ -68,8 +68,7 @@ int tutti_opening_keeps_order(const struct tutti_team *team, const struct tutti_
  * staged, 16 by kernels. */
 static uint64_t opening_loses(int gpu, int type, int op)
 {
-    const struct tutti_device *const device = tutti_device();
-    if (!tutti_gpu_is_shared(gpu) || !device->gpu.turns || !device->gpu.turns(gpu))
+    if (!tutti_gpu_takes_turns(gpu))
         return LOST_NS;
     return type == TUTTI_MOVES_TYPE && op == TUTTI_MOVES_OP ? 0 : LOST_BY_TURNS_NS;
 }

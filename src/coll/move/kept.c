@@ -16,7 +16,7 @@ static int kept_is_ready(const struct tutti_team *team, const struct tutti_move 
                          const struct tutti_move_block *block)
 {
     const struct tutti_endpoint *const endpoint = move->worker->endpoint;
-    if (tutti_gpu_is_shared(block->gpu) ||
+    if (tutti_gpu_takes_turns(block->gpu) ||
         tutti_endpoint_takes_turns(endpoint, tutti_team_peer(team, block->rank), block->gpu))
         return TUTTI_NO(TURNS);
     if (!tutti_endpoint_lacks_kernels(endpoint, block->gpu))

@@ -143,7 +143,7 @@ static int copy_found(int gpu, int in, void *to, const void *from, size_t bytes,
 /* Copies between device memory and pinned memory are complete when the driver returns, in both directions. */
 int tutti_cuda_copy_pinned(int gpu, int in, void *to, const void *from, size_t bytes)
 {
-    if (in && tutti_gpu_is_shared(gpu) && tutti_cuda_goes_in_rows(bytes) && tutti_cuda_turns(gpu))
+    if (in && tutti_gpu_takes_turns(gpu) && tutti_cuda_goes_in_rows(bytes))
         in = IN_ROWS;
     return copy_found(gpu, in, to, from, bytes, in ? AWAIT_WORD : AWAIT_DATA);
 }

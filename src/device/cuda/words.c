@@ -40,7 +40,8 @@ static void words_make(struct tutti_cuda_context *context)
     tutti_gate_apart_end();
 }
 
-/* Not where processes share the GPU: the copy waits for no turn there, but the word might. */
+/* Not where processes share the GPU: the word might wait for a turn there, and with MPS it comes 4 us later than the
+ * driver returns, behind copies of 8 to 32 KiB of two processes at a time (one H200). */
 int tutti_cuda_has_words(struct tutti_cuda_context *context)
 {
     if (tutti_gpu_is_shared(context->gpu))

@@ -226,7 +226,7 @@ enum { LOST_MOST = 12 };
 static uint64_t linger_asked(int gpu, unsigned how)
 {
     const long asked = tutti_settings()->linger_us;
-    return how & TUTTI_PACK_KEEP && asked > 0 && !tutti_gpu_is_shared(gpu) ? (uint64_t)asked * 1000 : 0;
+    return how & TUTTI_PACK_KEEP && asked > 0 && !tutti_gpu_takes_turns(gpu) ? (uint64_t)asked * 1000 : 0;
 }
 
 void tutti_pack_channel_stays(struct tutti_pack_channel *channel, const struct tutti_device *device, unsigned how)
@@ -234,7 +234,8 @@ void tutti_pack_channel_stays(struct tutti_pack_channel *channel, const struct t
     const uint64_t asked = linger_asked(channel->gpu, how),
                    pair = asked > TUTTI_PACK_PAIR_NS ? asked : TUTTI_PACK_PAIR_NS;
     const int is_pair = (how & (TUTTI_PACK_FIRST | TUTTI_PACK_SECOND)) != 0;
-    const int fetch = how & TUTTI_PACK_KEEP && how & TUTTI_PACK_ALONE && !is_pair && !tutti_gpu_is_shared(channel->gpu);
+    const int fetch =
+        how & TUTTI_PACK_KEEP && how & TUTTI_PACK_ALONE && !is_pair && !tutti_gpu_takes_turns(channel->gpu);
     channel->linger_ns = asked;
     channel->beside = how & TUTTI_PACK_BESIDE ? (how >> TUTTI_PACK_BESIDE_SHIFT) + 1 : 0;
     channel->fetches = fetch && tutti_settings()->linger_us < 0 && device->launch.stay_ns;

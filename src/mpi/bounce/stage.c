@@ -34,7 +34,7 @@ static int stage_waits_for_turns(const struct tutti_device *device, int gpu)
         return 0;
     if (tutti_door.node)
         tutti_sharing_look(tutti_door.node, device, gpu);
-    return tutti_gpu_is_shared(gpu) && device->gpu.turns(gpu);
+    return tutti_gpu_takes_turns(gpu);
 }
 
 /* gpu: of the buffer; out: the bytes are copied into it. */
