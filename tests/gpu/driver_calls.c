@@ -29,6 +29,15 @@ enum {
     TAG = 3
 };
 
+/* Each rank has a GPU of its own: where processes share one, no word is looked for. No GPU is current besides. */
+static int calls_alloc(const struct fake_control *fake, int rank, size_t bytes, void **memory)
+{
+    fake->current(rank);
+    const int status = tutti_alloc(bytes, memory);
+    fake->current(-1);
+    return status;
+}
+
 /* What the memory is, is asked by the call that makes the request, and once by each start: by the sender then, by the
  * receiver when the message has arrived. */
 static void persistent(const struct fake_control *fake, int rank)
@@ -37,7 +46,7 @@ static void persistent(const struct fake_control *fake, int rank)
     static char want[BYTES], got[BYTES];
     void *memory = NULL;
     MPI_Request request;
-    CHECK(tutti_alloc(BYTES, &memory) == 0, "no memory");
+    CHECK(calls_alloc(fake, rank, BYTES, &memory) == 0, "no memory");
     const unsigned long before = fake->queries;
     if (rank == 0)
         MPI_Send_init(memory, BYTES, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &request);
@@ -70,7 +79,7 @@ int main(int argc, char **argv)
     for (int a = 0; fake && a < ALLOCATIONS; a++) {
         const int bytes = sizes[a % 3];
         void *memory = NULL;
-        CHECK(tutti_alloc((size_t)bytes, &memory) == 0, "no memory");
+        CHECK(calls_alloc(fake, rank, (size_t)bytes, &memory) == 0, "no memory");
         memset(data, 'a' + a, sizeof data);
         CHECK(tutti_copy(memory, data, (size_t)bytes) == 0, "no copy");
         for (int m = 0; m < MESSAGES; m++) {
