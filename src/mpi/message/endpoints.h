@@ -28,8 +28,8 @@ static inline int tutti_rts_length(uint64_t bytes)
     return bytes < TUTTI_RTS_BYTES ? (int)tutti_short_rts_bytes(bytes) : TUTTI_RTS_BYTES;
 }
 
-/* REPLACED: as TUTTI_SEND, from a buffer that is received into: the data leave it before the call returns. */
-/* REPLACED: into its buffer the call receives. WAITED: no other send is begun before the call has waited for it. */
+/* REPLACED: as TUTTI_SEND, from a buffer that is received into: the data leave it before the call returns. WAITED: no
+ * other send is begun before the call has waited for it. */
 enum tutti_send_mode {
     TUTTI_SEND,
     TUTTI_SEND_SYNCHRONOUS,
