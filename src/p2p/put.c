@@ -58,21 +58,12 @@ __attribute__((constructor)) static void rndv_put_register(void)
 
 /* ---- receiver ---- */
 
-/* What the rules say of a message of so many bytes. The answer for the message before is kept: those of a window are
- * equally long. */
+/* What the rules say of a message of so many bytes: those of a window are equally long. */
 static int rndv_put_rule(uint64_t bytes)
 {
-    static _Thread_local struct {
-        uint64_t bytes;
-        int rules, when;
-    } last;
-    int from = tutti_rules_in_force();
-    if (last.rules == from && last.bytes == bytes)
-        return last.when;
-    last.rules = from;
-    last.bytes = bytes;
-    const int when = tutti_rules_next(room.first, bytes, &from);
-    return last.when = when > NEVER ? when : NEVER;
+    static _Thread_local struct tutti_rules_last last;
+    const int when = tutti_rules_first(room.first, bytes, &last);
+    return when > NEVER ? when : NEVER;
 }
 
 /* 1 if such a message is to be stored by its sender now. EXCHANGE: this rank sends too, and other messages have

@@ -30,19 +30,11 @@ __attribute__((constructor)) static void to_host_register(void)
     tutti_rules_register(&room);
 }
 
-/* 1 if the rules stage a message of so many bytes. The answer for the message before is kept. */
+/* 1 if the rules stage a message of so many bytes. */
 static int to_host_rule(uint64_t bytes)
 {
-    static _Thread_local struct {
-        uint64_t bytes;
-        int rules, staged;
-    } last;
-    int from = tutti_rules_in_force();
-    if (last.rules == from && last.bytes == bytes)
-        return last.staged;
-    last.rules = from;
-    last.bytes = bytes;
-    return last.staged = tutti_rules_next(room.first, bytes, &from) == STAGED;
+    static _Thread_local struct tutti_rules_last last;
+    return tutti_rules_first(room.first, bytes, &last) == STAGED;
 }
 
 int tutti_p2p_goes_to_host(struct tutti_p2p_worker *worker, int peer, uint64_t bytes)

@@ -22,6 +22,21 @@ int tutti_rules_next_of(int section, size_t bytes, int ranks, int *from);
 int tutti_rules_next_any(int section, int ranks, int *from);
 /* Where the rules in force begin, for tutti_rules_next(): of calls that no communicator's rules hold for. */
 int tutti_rules_in_force(void);
+/* The choice of the first rule that fits `bytes`, or -1, kept for the next call of that length: of one section and one
+ * thread, all zero at first. */
+struct tutti_rules_last {
+    size_t bytes;
+    int rules, choice; /* rules: those in force + 1 */
+};
+static inline int tutti_rules_first(int section, size_t bytes, struct tutti_rules_last *last)
+{
+    int from = tutti_rules_in_force();
+    if (last->rules != from + 1 || last->bytes != bytes) {
+        *last = (struct tutti_rules_last){.bytes = bytes, .rules = from + 1};
+        last->choice = tutti_rules_next(section, bytes, &from);
+    }
+    return last->choice;
+}
 /* Why a walk has ended at `from`: by a rule of the user's or one measured, or by the defaults. */
 enum tutti_reason tutti_rules_why(int from);
 /* 1 where the rule that a walk has taken last is one of TUTTI_RULES, or of tutti_rules_set(). */
