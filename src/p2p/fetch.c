@@ -145,7 +145,7 @@ static unsigned fetch_together(const struct tutti_p2p_fetching *all, struct tutt
     int status = turns ? tutti_turns_copy(of[0]->worker, of[0]->gpu, jobs, n) : TUTTI_ERR_UNAVAILABLE;
     if (status != TUTTI_ERR_UNAVAILABLE)
         return fetch_ran(of, n, status);
-    tutti_turn_begin(&turn, turns && !instead, of[0]->gpu, jobs, n);
+    tutti_turn_begin(&turn, turns, of[0]->gpu, jobs, n);
     if (all->beside && !instead && may_fly(of, n) && tutti_flight_begin(of, jobs, n, how, &turn) == TUTTI_OK) {
         count_copies(of[0], n);
         for (unsigned k = 0; k < n; k++)

@@ -56,15 +56,16 @@ int tutti_engines_pack(struct tutti_p2p_worker *worker, struct tutti_p2p_send *c
         answers = !tutti_p2p_is_self(worker, (int)sends[i]->rndv->to) && jobs[i].bytes <= TUTTI_ENDPOINT_FIRST_BYTES;
     if (turns)
         status = tutti_turns_copy(worker, gpu, jobs, n);
-    if (status == TUTTI_ERR_UNAVAILABLE && tutti_endpoint_lacks_kernels(worker->endpoint, gpu)) {
+    if (status != TUTTI_ERR_UNAVAILABLE)
+        return status;
+    tutti_turn_begin(&turn, turns, gpu, jobs, n);
+    if (tutti_endpoint_lacks_kernels(worker->endpoint, gpu)) {
         status = engines_instead(worker, gpu, jobs, n);
         if (status != TUTTI_ERR_UNAVAILABLE)
             tutti_pack_lost(gpu, answers ? TUTTI_PACK_LOADING_NS : packing_by_engines(n));
     }
-    if (status != TUTTI_ERR_UNAVAILABLE)
-        return status;
-    tutti_turn_begin(&turn, turns, gpu, jobs, n);
-    status = tutti_pack_reached(gpu, jobs, n, TUTTI_PACK_NEAR);
+    if (status == TUTTI_ERR_UNAVAILABLE)
+        status = tutti_pack_reached(gpu, jobs, n, TUTTI_PACK_NEAR);
     tutti_turn_end(&turn);
     return status;
 }

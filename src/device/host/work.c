@@ -61,8 +61,10 @@ int tutti_work_copy(struct tutti_work *work, void *to, const void *from, size_t 
     int status = tutti_work_reach(ANY_GPU, "copy to memory", to, bytes, &work->to);
     if (status == TUTTI_OK)
         status = tutti_work_reach(ANY_GPU, "copy from memory", from, bytes, &source);
-    if (status == TUTTI_OK)
+    if (status == TUTTI_OK) {
         work->from = source;
+        work->within = work->to != to && source != from;
+    }
     return status;
 }
 
@@ -362,6 +364,8 @@ int tutti_work_run(struct tutti_work *work)
 {
     switch (work->kind) {
     case TUTTI_WORK_COPY:
+        if (work->within)
+            tutti_host_take_turn();
         work_copy(work->to, work->from, work->bytes);
         return TUTTI_OK;
     case TUTTI_WORK_FILL:

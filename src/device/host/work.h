@@ -32,6 +32,7 @@ struct tutti_work {
     const void *from;
     size_t bytes;
     int byte;
+    int within;                   /* of a copy: between memory of GPUs, for which it takes turns as a kernel does */
     void (*function)(void *with); /* call, with `to` */
     int kernel, type, op;         /* launch */
     int gpu;                      /* of its stream */
