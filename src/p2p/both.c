@@ -26,20 +26,14 @@ static int both_find(const char *name)
     return (int)(bytes / KIB);
 }
 
-static const struct tutti_names shares = {"share of the kernel", "half, or bytes such as 512k and 2m", both_find};
-static const struct tutti_section section = {"message_kernel", &shares};
-static struct tutti_rules_room room = {.section = &section, .sections = 1, .known = "message_kernel"};
-
-__attribute__((constructor)) static void both_register(void)
-{
-    tutti_rules_register(&room);
-}
+TUTTI_RULES_SECTION(both_rules, "message_kernel", .what = "share of the kernel",
+                    .known = "half, or bytes such as 512k and 2m", .find = both_find)
 
 /* Bytes that the kernel has, of so many. */
 static uint64_t kernel_bytes(uint64_t bytes)
 {
     int from = tutti_rules_in_force();
-    const int share = tutti_rules_next(room.first, bytes, &from);
+    const int share = tutti_rules_next(both_rules.first, bytes, &from);
     return share <= HALF ? bytes / 2 : (uint64_t)share * KIB;
 }
 

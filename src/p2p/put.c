@@ -9,8 +9,6 @@
  * Rules of the section `message_put` say for which messages the receiver asks. The default rules end at 1 GiB: a sender
  * whose wait is over stays in it for 20 ms at most (progress/engine.h), so the four copies that its queue takes must
  * end before. Behind a longer copy the receiver would wait for the sender's next call. */
-#include <string.h>
-
 #include "core/clock.h"
 #include "core/counters.h"
 #include "core/lives.h"
@@ -29,32 +27,10 @@ enum {
 /* The patience bounds what a message loses whose sender is in no wait: that is longer than fetching it takes. What a
  * program loses by many such messages is bounded by tutti_endpoint_put_late(). Rules `always` are for tests and
  * measurements, which want the message stored. */
-enum { NEVER, EXCHANGE, BUSY, ALWAYS };
-static const struct {
-    const char *name;
-    uint64_t patience; /* ns in which the sender begins, or continues with messages before this one */
-} times[] = {[NEVER] = {"never", 0},
-             [EXCHANGE] = {"exchange", 300000},
-             [BUSY] = {"busy", 300000},
-             [ALWAYS] = {"always", 10000000}};
-
-static int rndv_put_find(const char *name)
-{
-    for (int i = 0; i <= ALWAYS; i++) {
-        if (strcmp(name, times[i].name) == 0)
-            return i;
-    }
-    return -1;
-}
-
-static const struct tutti_names names = {"time of puts", "never exchange busy always", rndv_put_find};
-static const struct tutti_section section = {"message_put", &names};
-static struct tutti_rules_room room = {.section = &section, .sections = 1, .known = "message_put"};
-
-__attribute__((constructor)) static void rndv_put_register(void)
-{
-    tutti_rules_register(&room);
-}
+enum { NEVER, EXCHANGE, BUSY, ALWAYS }; /* in the order of the names */
+TUTTI_RULES_SECTION(put_rules, "message_put", .what = "time of puts", .known = "never exchange busy always")
+/* ns in which the sender begins, or continues with messages before this one */
+static const uint64_t patience[] = {[NEVER] = 0, [EXCHANGE] = 300000, [BUSY] = 300000, [ALWAYS] = 10000000};
 
 /* ---- receiver ---- */
 
@@ -62,7 +38,7 @@ __attribute__((constructor)) static void rndv_put_register(void)
 static int rndv_put_rule(uint64_t bytes)
 {
     static _Thread_local struct tutti_rules_last last;
-    const int when = tutti_rules_first(room.first, bytes, &last);
+    const int when = tutti_rules_first(put_rules.first, bytes, &last);
     return when > NEVER ? when : NEVER;
 }
 
@@ -113,7 +89,7 @@ static int rndv_put_is_late(const struct tutti_p2p_fetch *f, uint64_t now)
 {
     const uint64_t seen = tutti_endpoint_put_seen(f->worker->endpoint, f->recv->rts.rank);
     const uint64_t since = seen > f->recv->asked_at ? seen : f->recv->asked_at;
-    return now > since && now - since > times[f->recv->asked].patience;
+    return now > since && now - since > patience[f->recv->asked];
 }
 
 static int rndv_put_fetch(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)

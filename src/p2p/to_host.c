@@ -4,37 +4,19 @@
  *
  * Rules of the section `message_to_host` say for which messages. */
 #include <stdatomic.h>
-#include <string.h>
 
 #include "p2p/own.h"
 #include "rules/rules.h"
 
-enum { DIRECT, STAGED };
-static const char *const ways[] = {[DIRECT] = "direct", [STAGED] = "staged"};
-
-static int to_host_find(const char *name)
-{
-    for (int i = 0; i <= STAGED; i++) {
-        if (strcmp(name, ways[i]) == 0)
-            return i;
-    }
-    return -1;
-}
-
-static const struct tutti_names names = {"way of messages into memory of the host", "direct staged", to_host_find};
-static const struct tutti_section section = {"message_to_host", &names};
-static struct tutti_rules_room room = {.section = &section, .sections = 1, .known = "message_to_host"};
-
-__attribute__((constructor)) static void to_host_register(void)
-{
-    tutti_rules_register(&room);
-}
+enum { DIRECT, STAGED }; /* in the order of the names */
+TUTTI_RULES_SECTION(to_host_rules, "message_to_host", .what = "way of messages into memory of the host",
+                    .known = "direct staged")
 
 /* 1 if the rules stage a message of so many bytes. */
 static int to_host_rule(uint64_t bytes)
 {
     static _Thread_local struct tutti_rules_last last;
-    return tutti_rules_first(room.first, bytes, &last) == STAGED;
+    return tutti_rules_first(to_host_rules.first, bytes, &last) == STAGED;
 }
 
 int tutti_p2p_goes_to_host(struct tutti_p2p_worker *worker, int peer, uint64_t bytes)

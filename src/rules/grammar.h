@@ -28,6 +28,16 @@ struct tutti_rules_room {
 };
 enum { TUTTI_SECTIONS_MOST = 96 }; /* of all rooms: tables of them have a place for each */
 void tutti_rules_register(struct tutti_rules_room *room);
+/* The room of a file with one section, at file scope: the section's name, then the fields of what its rules name. The
+ * number of the section is room.first. */
+#define TUTTI_RULES_SECTION(room, name, ...)                                                                           \
+    static const struct tutti_names room##_names = {__VA_ARGS__};                                                      \
+    static const struct tutti_section room##_section = {name, &room##_names};                                          \
+    static struct tutti_rules_room room = {.section = &room##_section, .sections = 1, .known = name};                  \
+    __attribute__((constructor)) static void room##_register(void)                                                     \
+    {                                                                                                                  \
+        tutti_rules_register(&room);                                                                                   \
+    }
 
 struct tutti_rule {
     int section; /* its number; -1: none yet */
