@@ -18,8 +18,6 @@ enum {
     KERNELS_PART = KERNELS / 3,
     ENGINE = 3000,  /* that an engine takes longer to fetch than a kernel */
     CREDIT = 50000, /* ns that an allocation has lost before it is mapped on credit */
-    ALL_CREDIT = 4 * USUAL,
-    LARGE_CREDIT = 6 * USUAL, /* the same of a large allocation */
     AWAIT = 128,
     BYTES = 20000,
     LOSES = 12572, /* of a message of BYTES bytes that is staged */
@@ -68,8 +66,8 @@ static struct tutti_node node;
 static struct tutti_peer peers[2];
 static struct tutti_endpoints *mine, *theirs;
 
-/* A process that has sent nothing. spent: its credit is. */
-static inline void begin(const struct tutti_device *device, int spent)
+/* A process that has sent nothing. owes: a mapping on credit that nothing has saved. */
+static inline void begin(const struct tutti_device *device, int owes)
 {
     memset(&endpoint, 0, sizeof endpoint);
     memset(from, 0, sizeof from);
@@ -82,7 +80,7 @@ static inline void begin(const struct tutti_device *device, int spent)
     endpoint.gpu[0].life = tutti_gpu_life(0);
     endpoint.gpu[0].endpoint = &endpoint;
     endpoint.piece[0].to = PEER;
-    endpoint.lent = spent ? ALL_CREDIT : 0;
+    endpoint.owed = owes ? USUAL : 0;
     from[PEER].endpoint = &endpoint;
     usual = USUAL;
     turning = 0;

@@ -22,7 +22,7 @@ static void rental(void)
         ASKED(ids, 0, BYTES, messages_that_lose(next < most ? next : most, LOSES), TUTTI_PAYS, "question %d", i + 2);
     }
     CHECK(message(ids, 0, BYTES, 1) == TUTTI_PAYS_NOT && left(), "the message behind it is not staged");
-    CHECK(endpoint.lent == ALL_CREDIT, "mappings that messages have paid for take from the credit");
+    CHECK(endpoint.owed == USUAL, "mappings that messages have paid for are owed");
     begin(&with_engines, 1);
     ASKED(++ids, 0, BYTES, messages_that_lose(USUAL, LOSES - ENGINE), TUTTI_PAYS, "an allocation beside engines");
     ASKED(++ids, 0, FIRST, messages_that_lose(USUAL, 5500 + 3072 + FIRST / 5), TUTTI_PAYS, "short ones beside engines");
@@ -45,7 +45,6 @@ static void prices(void)
     theirs->mapping_ns[TUTTI_MAPPING_SMALL] = 3ull * MOST;
     ASKED(++ids, 0, BYTES, messages_that_lose(MOST, each), TUTTI_PAYS, "after one that the machine held");
     theirs->mapping_ns[TUTTI_MAPPING_SMALL] = LAST;
-    endpoint.lent = LARGE_CREDIT;
     ASKED(++ids, LARGE, BYTES, messages_that_lose(LARGE_TIMES * USUAL, each), TUTTI_PAYS, "the first large one");
     ASKED(++ids, LARGE - 1, BYTES, messages_that_lose(LAST, each), TUTTI_PAYS, "the longest of usual ones");
     theirs->mapping_ns[TUTTI_MAPPING_LARGE] = SLOW;
@@ -149,11 +148,11 @@ static int few(uint64_t bytes, int messages)
     return how == TUTTI_PAYS_AWAITS;
 }
 
-/* Messages from the allocation, which is mapped. */
-static void save(uint64_t id, int messages)
+/* Messages from allocations that are mapped. */
+static void save(int messages)
 {
     for (int i = 0; i < messages; i++)
-        tutti_endpoint_saves(&endpoint, id, BYTES);
+        tutti_endpoint_saves(&endpoint, BYTES);
 }
 
 /* Allocations one after the other: how many of them are mapped on credit. */
@@ -178,52 +177,46 @@ static int in_turns(int allocations)
     return n;
 }
 
-/* The credit is for mappings to any peer. Neither fewer than three messages bring one, nor less than 50 us, but a
+/* One mapping is made on credit, to any peer. Neither fewer than three messages bring it, nor less than 50 us, but a
  * message that loses 100 us does so at once. */
 static void credit(void)
 {
-    enum { PAIR_BYTES = 110000, AT_ONCE_BYTES = 457140, BELOW = AT_ONCE_BYTES - 5, QUICK = 300000 };
-    const int of_usual = ALL_CREDIT / (USUAL - by_credit * LOSES), of_quick = ALL_CREDIT / (QUICK - by_credit * LOSES);
+    enum { PAIR_BYTES = 110000, AT_ONCE_BYTES = 457140, BELOW = AT_ONCE_BYTES - 5, QUICK = 300000, SLOW = 20000000 };
     begin(&without_engines, 0);
-    int n = in_turns(3 * of_usual);
-    CHECK(n == of_usual, "%d allocations are mapped on credit, not %d", n, of_usual);
+    const int n = in_turns(12);
+    CHECK(n == 1, "%d allocations are mapped on credit, not one", n);
     begin(&without_engines, 0);
     CHECK(!few(BYTES, by_credit - 1) && !few(PAIR_BYTES, 2) && few(PAIR_BYTES, 3), "by two messages, or by too little");
     begin(&without_engines, 0);
     CHECK(!few(BELOW, 1) && few(AT_ONCE_BYTES, 1), "by one message");
-    /* Where mappings are quick, more of them. */
-    begin(&without_engines, 0);
-    theirs->mapping_ns[TUTTI_MAPPING_SMALL] = QUICK;
-    from[PEER].leased = 7;
-    n = in_turns(2 * of_quick);
-    CHECK(n == of_quick, "%d quick mappings on credit, not %d", n, of_quick);
-    /* A mapping that takes longer than the credit is not made on credit. */
-    begin(&without_engines, 0);
-    theirs->mapping_ns[TUTTI_MAPPING_SMALL] = ALL_CREDIT + (uint64_t)by_credit * LOSES + 1;
-    CHECK(!few(BYTES, by_credit) && endpoint.lent == 0, "more than the credit is lent");
-    theirs->mapping_ns[TUTTI_MAPPING_SMALL]--;
-    CHECK(few(BYTES, by_credit) && endpoint.lent == ALL_CREDIT, "the whole credit is not lent");
+    /* What is owed is the price of that mapping, without what its messages have lost. */
+    static const uint64_t takes[] = {QUICK, USUAL, SLOW};
+    for (size_t i = 0; i < sizeof takes / sizeof *takes; i++) {
+        begin(&without_engines, 0);
+        theirs->mapping_ns[TUTTI_MAPPING_SMALL] = takes[i];
+        from[PEER].leased = 7;
+        CHECK(few(BYTES, by_credit) && endpoint.owed == takes[i] - (uint64_t)by_credit * LOSES, "%llu ns are owed",
+              (unsigned long long)endpoint.owed);
+    }
 }
 
-/* The first large allocation takes longer to map than the credit of usual ones lasts, and is mapped on credit all the
- * same: one of them, while little else is lent. Then usual ones have none until messages have saved it again. */
+/* The first large allocation is mapped on credit too, though it takes five times as long. Another one is mapped when it
+ * has lost its own price, by then that of one beside mapped memory. */
 static void large_credit(void)
 {
-    enum { LARGE = 256 << 20, FIRST_LARGE = 5 * USUAL };
-    const uint64_t lost = (uint64_t)by_credit * LOSES;
+    enum { LARGE = 256 << 20, FIRST_LARGE = 5 * USUAL, JOINED = 200000 };
     begin(&without_engines, 0);
     ASKED(++ids, LARGE, BYTES, by_credit, TUTTI_PAYS_AWAITS, "the first large one");
-    CHECK(endpoint.lent == FIRST_LARGE - lost, "%llu ns are lent for it", (unsigned long long)endpoint.lent);
+    CHECK(endpoint.owed == (uint64_t)FIRST_LARGE - (uint64_t)by_credit * LOSES, "%llu ns are owed for it",
+          (unsigned long long)endpoint.owed);
     CHECK(!few(BYTES, by_credit), "a usual one is mapped on credit beside it");
-    const int more = messages_that_lose(FIRST_LARGE - (LARGE_CREDIT - endpoint.lent), LOSES);
-    const uint64_t other = ++ids;
-    CHECK(message(other, LARGE, BYTES, 1) == TUTTI_PAYS_NOT, "another large one is mapped at once");
-    save(other - 2, 1); /* the first one is used beside it */
-    endpoint.lent = FIRST_LARGE - lost;
-    ASKED(other, LARGE, BYTES, more - 1, TUTTI_PAYS_AWAITS, "another large one, as long as none is mapped");
+    theirs->mapping_ns[TUTTI_MAPPING_LARGE] = JOINED;
+    from[PEER].leased = ids;
+    from[PEER].lost = USUAL + KERNELS; /* no matter here */
+    ASKED(++ids, LARGE, BYTES, messages_that_lose(JOINED, LOSES), TUTTI_PAYS, "the second large one");
 }
 
-/* Ranks that take turns on the GPU: nothing is lent. */
+/* Ranks that take turns on the GPU: nothing is mapped on credit. */
 static void no_credit_by_turns(void)
 {
     begin(&without_engines, 0);
@@ -232,11 +225,11 @@ static void no_credit_by_turns(void)
     begin(&without_engines, 0);
     theirs->listens = 1;
     turning = 1;
-    CHECK(!few(BYTES, by_credit) && endpoint.lent == 0, "by turns: on credit");
+    CHECK(!few(BYTES, by_credit) && endpoint.owed == 0, "by turns: on credit");
 }
 
 /* Allocations that are new every few messages: after one of them no more are mapped on credit, quick ones neither,
- * until others have saved all that it cost. */
+ * until messages from any mapped allocation have saved all that it cost. */
 static void short_lived(void)
 {
     enum { QUICK = 300000, ALL = 40 };
@@ -244,32 +237,25 @@ static void short_lived(void)
     const int all = messages_that_lose(more, LOSES);
     begin(&without_engines, 0);
     CHECK(few(BYTES, by_credit), "the first one is not mapped on credit");
-    CHECK(few_times(ALL) == 0 && endpoint.lent == more, "%llu ns are lent in vain", (unsigned long long)endpoint.lent);
+    CHECK(few_times(ALL) == 0 && endpoint.owed == more, "%llu ns are owed in vain", (unsigned long long)endpoint.owed);
     theirs->mapping_ns[TUTTI_MAPPING_SMALL] = QUICK;
     from[PEER].leased = 7;
-    save(ids + 1, all - 1); /* of another one, which has been mapped by its own losses */
-    CHECK(!few(BYTES, by_credit), "lent before all was saved");
+    save(all - 1);
+    CHECK(!few(BYTES, by_credit), "mapped on credit before all was saved");
     theirs->mapping_ns[TUTTI_MAPPING_SMALL] = USUAL;
-    /* Saved all: the next ones have the whole credit again, while they are used. */
-    save(ids + 1, 1);
-    CHECK(endpoint.lent == 0, "%llu ns stay lent", (unsigned long long)endpoint.lent);
-    CHECK(few(BYTES, by_credit), "not lent though all was saved");
-    const uint64_t last = ids, next = ++ids;
-    enum tutti_pays how = message(next, 0, BYTES, 1);
-    save(last, 1); /* it is used beside the next one */
-    for (int i = 1; i < by_credit; i++)
-        how = message(next, 0, BYTES, 1);
-    CHECK(how == TUTTI_PAYS_AWAITS, "not lent beside an allocation that is used");
+    save(1);
+    CHECK(endpoint.owed == 0, "%llu ns stay owed", (unsigned long long)endpoint.owed);
+    CHECK(few_times(ALL) == 1 && endpoint.owed == more, "not mapped on credit once more, though all was saved");
 }
 
 /* Those behind the message that brings a mapping on credit wait too, and no more than 128 that do not bring it again.
- * Nothing more is lent for the allocation: it is asked for again by its own account. */
+ * Nothing more is owed for the allocation: it is asked for again by its own account. */
 static void awaited(void)
 {
     enum tutti_pays how;
     begin(&without_engines, 0);
     const int first = until_asked(++ids, 0, BYTES, &how);
-    const uint64_t lent = endpoint.lent;
+    const uint64_t owed = endpoint.owed;
     int awaits = 0;
     while (awaits < NEVER && message(ids, 0, BYTES, 1) == TUTTI_PAYS_AWAITS)
         awaits++;
@@ -277,21 +263,21 @@ static void awaited(void)
           "the first one waits after %d messages, then %d", first, awaits);
     for (int i = 0; i < 3 * AWAIT; i++)
         CHECK(message(ids, 0, BYTES, 1) != TUTTI_PAYS_AWAITS, "they wait again");
-    CHECK(lent == (uint64_t)(USUAL - by_credit * LOSES) && endpoint.lent == lent,
-          "%llu ns are lent for a mapping, then %llu", (unsigned long long)lent, (unsigned long long)endpoint.lent);
+    CHECK(owed == (uint64_t)(USUAL - by_credit * LOSES) && endpoint.owed == owed,
+          "%llu ns are owed for a mapping, then %llu", (unsigned long long)owed, (unsigned long long)endpoint.owed);
 }
 
-/* Messages from mapped allocations save the credit again, and no more than that. */
+/* Messages from mapped allocations save what is owed, and no more than that. */
 static void saved(void)
 {
     begin(&without_engines, 1);
-    save(7, 3 * ALL_CREDIT / LOSES);
-    CHECK(endpoint.lent == 0, "%llu ns stay lent", (unsigned long long)endpoint.lent);
-    const int n = in_turns(12), of_usual = ALL_CREDIT / (USUAL - by_credit * LOSES);
-    CHECK(n == of_usual, "%d allocations are mapped on credit again, not %d", n, of_usual);
+    save(3 * USUAL / LOSES);
+    CHECK(endpoint.owed == 0, "%llu ns stay owed", (unsigned long long)endpoint.owed);
+    const int n = in_turns(12);
+    CHECK(n == 1, "%d allocations are mapped on credit again, not one", n);
 }
 
-/* A price that is set is that of each mapping, without kernels: nothing is lent, and no engine copies. */
+/* A price that is set is that of each mapping, without kernels: nothing is owed, and no engine copies. */
 static void set_price(void)
 {
     begin(&with_engines, 0);
@@ -301,7 +287,7 @@ static void set_price(void)
     from[PEER].leased = 7;
     theirs->mapping_ns[TUTTI_MAPPING_SMALL] = 1000;
     ASKED(++ids, UINT64_C(1) << 40, BYTES, messages_that_lose(SET, LOSES), TUTTI_PAYS, "of any size");
-    CHECK(endpoint.lent == 0, "the credit is spent");
+    CHECK(endpoint.owed == 0, "a mapping is made on credit");
 }
 
 int main(int argc, char **argv)

@@ -66,7 +66,7 @@ void tutti_endpoint_leased(struct tutti_endpoint *endpoint, const struct tutti_r
     const int peer = endpoint->piece[tutti_endpoint_number_of(endpoint, rndv)].to;
     if (atomic_load_explicit(&endpoint->from[peer].leased, memory_order_relaxed) != id)
         atomic_store_explicit(&endpoint->from[peer].leased, id, memory_order_relaxed);
-    tutti_endpoint_saves(endpoint, id, bytes);
+    tutti_endpoint_saves(endpoint, bytes);
     tutti_endpoint_distrust(endpoint, rndv); /* if it is not known later, the peer could not keep it */
 }
 

@@ -70,7 +70,6 @@ struct tutti_endpoint_from {
         uint64_t id, spent;        /* spent: in ns, since the peer was asked to map it */
         uint64_t next;             /* how much is spent until the peer is asked again; 0: it was not asked yet */
         unsigned messages, awaits; /* awaits: so many more messages wait for its mapping */
-        uint32_t debtor;           /* the endpoint's debtor_messages before its first message */
     } account[TUTTI_ENDPOINT_ACCOUNTS][TUTTI_ENDPOINT_WAYS]; /* by the id: one look, not one at each */
     unsigned accounts;
     uint64_t lost;          /* ns that messages of all allocations have lost */
@@ -124,9 +123,7 @@ struct tutti_endpoint {
     _Atomic uint32_t rtss;   /* that this rank has seen */
     _Atomic int unannounced; /* 1: RTSs for some peers */
     uint64_t sequence;
-    _Atomic uint64_t lent;            /* ns of mappings on credit that no message has saved yet, endpoint_price.c */
-    _Atomic uint64_t debtor;          /* the allocation that was mapped on credit last; 0: none */
-    _Atomic uint32_t debtor_messages; /* from such allocations, since each was the last; while something is owed */
+    _Atomic uint64_t owed; /* ns of the mapping on credit that no message has saved yet, endpoint_price.c */
     uint64_t used[TUTTI_RNDVS / 64], held[TUTTI_RNDVS / 64]; /* held by the sender */
     _Atomic int rndvs;                                       /* in use; written under the lock */
     struct tutti_step *step;                                 /* open once for each of them; NULL: not open */
@@ -300,9 +297,8 @@ enum tutti_reaching tutti_endpoint_map_packed(struct tutti_endpoint *endpoint, i
 /* 1 if the allocation of this id is not the only one of its GPU that messages to the peer have named, or the peer does
  * not keep it mapped. index: of the GPU. */
 int tutti_endpoint_several(struct tutti_endpoint *endpoint, int peer, int index, uint64_t id);
-/* A message of so many bytes goes from the allocation of this id, which the peer has mapped: repays mappings on credit.
- */
-void tutti_endpoint_saves(struct tutti_endpoint *endpoint, uint64_t id, uint64_t bytes);
+/* A message of so many bytes goes from an allocation that the peer has mapped: repays a mapping on credit. */
+void tutti_endpoint_saves(struct tutti_endpoint *endpoint, uint64_t bytes);
 /* 1 if the allocation has no name yet and naming it may take the driver longer than a message to the peer. */
 int tutti_endpoint_is_unnamed(struct tutti_endpoint *endpoint, int peer, uint64_t id);
 /* 1 if the allocation of an offered rendezvous is to be mapped: it comes again, or the scratch is of no use. */

@@ -3,16 +3,12 @@
  * take by hand, and all messages of an allocation together never cost more than twice what the better of both ways does
  * (the rule of ski rental). The sender keeps the account: it sees all messages, also those that the MPI has.
  *
- * A process has a credit besides, of some mappings. An allocation that loses much by a few messages is mapped on
- * credit: what its mapping costs more than its messages have lost is taken from the credit, and messages from mapped
- * allocations give back what they save. So a program with few messages is slower by the credit at most, and one whose
- * mappings pay never waits for them: also one that times a few exchanges to choose among ways of its own (a tuner). The
- * message that brings a mapping on credit waits for it, and so do those behind it: the driver holds back the copies of
- * staged ones meanwhile.
- *
- * A program whose allocations are new every few messages would spend all of the credit in vain. So nothing
- * is lent while mappings are owed for and the allocation that was mapped on credit last is not used any more: a mapping
- * costs such a program more than its price, as its memory is named, and unmapped when it is freed.
+ * One mapping of a process is made on credit: of an allocation that loses much by a few messages. What that mapping
+ * costs more than its messages have lost is owed until messages from mapped allocations have saved as much. While
+ * something is owed, the other allocations pay the whole price first. So a program with few messages, or whose
+ * allocations are new every few messages, is slower by one mapping at most. A program whose mappings pay never waits
+ * for them: also one that times a few exchanges to choose among ways of its own (a tuner). The message that brings a
+ * mapping on credit waits for it, and so do those behind it: the driver holds back the copies of staged ones meanwhile.
  */
 #include "team/endpoint/endpoint_own.h"
 
@@ -30,8 +26,6 @@ enum {
     CREDIT_FROM_NS = 50000, /* an allocation that has lost so much, by so many messages, is mapped on credit; */
     CREDIT_MESSAGES = 3,
     CREDIT_AT_ONCE_NS = 100000, /* by so much with its first message */
-    CREDIT_MAPPINGS = 4,        /* of usual allocations, */
-    CREDIT_LARGE = 6,           /* or one large mapping, which takes as long as five of these, and a little more */
     AWAITING_MOST = 128,        /* messages that wait for such a mapping */
     AWAITS_TIMES = 2, /* of what a mapping takes: so long they wait. Both ranks may map at once, one behind the other */
     KERNELS_PART = 3, /* of the time of loading the kernels: so much all messages must have lost before */
@@ -69,8 +63,7 @@ static uint64_t loses_unpacked(uint64_t bytes, uint64_t shorter)
     return bytes > shorter && all > packed ? all - packed : 0;
 }
 
-static struct tutti_endpoint_account *account_of(const struct tutti_endpoint *endpoint, struct tutti_endpoint_from *to,
-                                                 uint64_t id)
+static struct tutti_endpoint_account *account_of(struct tutti_endpoint_from *to, uint64_t id)
 {
     struct tutti_endpoint_account *const all = to->account[tutti_mix(id) % TUTTI_ENDPOINT_ACCOUNTS];
     for (int i = 0; i < TUTTI_ENDPOINT_WAYS; i++) {
@@ -78,61 +71,37 @@ static struct tutti_endpoint_account *account_of(const struct tutti_endpoint *en
             return &all[i];
     }
     struct tutti_endpoint_account *account = &all[to->accounts++ % TUTTI_ENDPOINT_WAYS];
-    *account = (struct tutti_endpoint_account){
-        .id = id, .debtor = atomic_load_explicit(&endpoint->debtor_messages, memory_order_relaxed)};
+    *account = (struct tutti_endpoint_account){.id = id};
     return account;
-}
-
-/* A message from this allocation, which may be the last that was mapped on credit. */
-static void price_sees_debtor(struct tutti_endpoint *endpoint, uint64_t id)
-{
-    if (atomic_load_explicit(&endpoint->debtor, memory_order_relaxed) == id)
-        atomic_fetch_add_explicit(&endpoint->debtor_messages, 1, memory_order_relaxed);
-}
-
-/* ns that may be owed for mappings. The first large one of a process costs more than some usual ones. */
-static uint64_t price_credit(const struct tutti_endpoint *endpoint, const struct tutti_endpoint_account *account,
-                             enum tutti_mapping_size size, uint64_t lent)
-{
-    const int used = atomic_load_explicit(&endpoint->debtor_messages, memory_order_relaxed) != account->debtor;
-    const uint64_t all = size == TUTTI_MAPPING_LARGE ? CREDIT_LARGE : CREDIT_MAPPINGS;
-    return endpoint->device->share.usual_ns() * (lent == 0 || used ? all : 0);
 }
 
 /* What a mapping costs. */
 struct price {
     uint64_t mapping, kernels; /* ns; kernels: besides, while they are not loaded */
-    enum tutti_mapping_size size;
-    int turns; /* 1: the two ranks' kernels take turns on the GPU */
+    int turns;                 /* 1: the two ranks' kernels take turns on the GPU */
 };
 
-/* 1 if the credit pays what a mapping costs more than its messages have lost. Not for ranks whose kernels take turns on
- * the GPU: there a message from mapped memory saves little beside one that is staged by copies that wait for no turn.
- */
+/* 1 if the allocation is mapped on credit. Not for ranks whose kernels take turns on the GPU: there a message from
+ * mapped memory saves little beside one that is staged by copies that wait for no turn. */
 static int price_lends(struct tutti_endpoint *endpoint, const struct tutti_endpoint_account *account,
                        const struct price *price) TUTTI_HOLDS(endpoint->lock)
 {
     const uint64_t more = account->spent < price->mapping ? price->mapping - account->spent : 0;
     const int some = account->messages >= CREDIT_MESSAGES && account->spent >= CREDIT_FROM_NS;
-    const uint64_t lent = atomic_load_explicit(&endpoint->lent, memory_order_relaxed);
     if ((!some && account->spent < CREDIT_AT_ONCE_NS) || account->next || price->turns ||
         tutti_settings()->mapping_price_us || more == 0 || /* the kernels alone are not paid for */
-        lent + more > price_credit(endpoint, account, price->size, lent))
+        atomic_load_explicit(&endpoint->owed, memory_order_relaxed) > 0)
         return 0;
-    atomic_fetch_add_explicit(&endpoint->lent, more, memory_order_relaxed);
-    atomic_store_explicit(&endpoint->debtor, account->id, memory_order_relaxed);
-    price_sees_debtor(endpoint, account->id);
+    atomic_store_explicit(&endpoint->owed, more, memory_order_relaxed);
     tutti_count("allocations of this rank", TUTTI_OUTCOME_ASKED, "to be mapped on credit");
     return 1;
 }
 
-void tutti_endpoint_saves(struct tutti_endpoint *endpoint, uint64_t id, uint64_t bytes)
+void tutti_endpoint_saves(struct tutti_endpoint *endpoint, uint64_t bytes)
 {
     const uint64_t saved = tutti_endpoint_loses(bytes);
-    uint64_t lent = atomic_load_explicit(&endpoint->lent, memory_order_relaxed);
-    if (lent > 0)
-        price_sees_debtor(endpoint, id);
-    while (lent > 0 && !atomic_compare_exchange_weak_explicit(&endpoint->lent, &lent, lent > saved ? lent - saved : 0,
+    uint64_t owed = atomic_load_explicit(&endpoint->owed, memory_order_relaxed);
+    while (owed > 0 && !atomic_compare_exchange_weak_explicit(&endpoint->owed, &owed, owed > saved ? owed - saved : 0,
                                                               memory_order_relaxed, memory_order_relaxed))
         ;
 }
@@ -154,7 +123,6 @@ static enum tutti_pays price_asks(struct tutti_endpoint *endpoint, struct tutti_
     const uint64_t least = account->next ? account->next : price->mapping;
     account->spent += ns;
     account->messages++;
-    price_sees_debtor(endpoint, account->id);
     to->lost += ns;
     const int pays =
         account->spent >= least && (account->next || to->lost >= price->mapping + price->kernels / KERNELS_PART);
@@ -208,14 +176,12 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
     const int several = tutti_endpoint_several(endpoint, m->peer, m->index, m->id), gpu = endpoint->gpu[m->index].gpu;
     const int maps = atomic_load(&theirs->maps[endpoint->node->rank][m->index]);
     const int turns = tutti_endpoint_takes_turns(endpoint, m->peer, gpu);
-    const enum tutti_mapping_size size = tutti_mapping_size(m->extent);
     const int lacks = m->bytes > TUTTI_ENDPOINT_FIRST_BYTES && tutti_endpoint_lacks_kernels(endpoint, gpu);
-    const struct price price = {.mapping = tutti_endpoint_price(endpoint, to, theirs, size),
+    const struct price price = {.mapping = tutti_endpoint_price(endpoint, to, theirs, tutti_mapping_size(m->extent)),
                                 .kernels = lacks || turns ? 0 : price_of_kernels(gpu),
-                                .size = size,
                                 .turns = turns};
     tutti_fiber_take(&endpoint->lock);
-    struct tutti_endpoint_account *const account = account_of(endpoint, to, m->id);
+    struct tutti_endpoint_account *const account = account_of(to, m->id);
     const uint64_t single = m->alone ? TUTTI_ENDPOINT_FIRST_BYTES : TUTTI_ENDPOINT_SHORT_BYTES;
     const uint64_t shorter = account->messages ? single : TUTTI_ENDPOINT_FIRST_BYTES;
     const int stays = m->bytes <= (maps == TUTTI_MAPS && !turns ? shorter : LEFT_BYTES);
@@ -268,15 +234,16 @@ int tutti_endpoint_leaves_now(struct tutti_endpoint *endpoint, int peer, int gpu
 int tutti_endpoint_keeps(struct tutti_endpoint *endpoint, int peer, uint64_t id, uint64_t extent, uint64_t ns)
 {
     struct tutti_endpoint_from *const to = &endpoint->from[peer];
-    struct price price = {.size = tutti_mapping_size(extent)};
+    struct price price = {.turns = 0};
     if (tutti_endpoint_is_own(endpoint, peer) || !tutti_endpoint_is_slow(endpoint) ||
         tutti_endpoint_is_known(endpoint, peer, id))
         return 1;
     if (!id || !ns)
         return 0;
-    price.mapping = tutti_endpoint_price(endpoint, to, tutti_endpoint_theirs(endpoint, peer), price.size);
+    price.mapping =
+        tutti_endpoint_price(endpoint, to, tutti_endpoint_theirs(endpoint, peer), tutti_mapping_size(extent));
     tutti_fiber_take(&endpoint->lock);
-    struct tutti_endpoint_account *const account = account_of(endpoint, to, id);
+    struct tutti_endpoint_account *const account = account_of(to, id);
     account->spent += ns;
     account->messages++;
     const int pays =
