@@ -40,9 +40,15 @@ static uint64_t job_key(const struct tutti_collective_args *call)
     return key ? key : 1;
 }
 
-static _Atomic uint64_t *job_place(struct tutti_comm *state, const struct tutti_mover_job *job)
+static _Atomic uint64_t *job_place(struct tutti_comm *state, uint64_t key)
 {
-    return &state->moved[job->key % TUTTI_MOVED];
+    return &state->moved[key % TUTTI_MOVED];
+}
+
+int tutti_mover_repeats(const struct tutti_collective_args *call, struct tutti_comm *state)
+{
+    const uint64_t key = job_key(call);
+    return atomic_load_explicit(job_place(state, key), memory_order_relaxed) == key;
 }
 
 struct tutti_mover_job *tutti_mover_job_open(const struct tutti_collective_args *call, struct tutti_team *nonblocking)
@@ -83,9 +89,9 @@ int tutti_mover_job_able(struct tutti_mover_job *job)
     return job->job.able != 0;
 }
 
-int tutti_mover_job_repeats(const struct tutti_mover_job *job, struct tutti_comm *state)
+int tutti_mover_job_is_described(const struct tutti_mover_job *job)
 {
-    return job->call.move && atomic_load_explicit(job_place(state, job), memory_order_relaxed) == job->key;
+    return job->call.move != NULL;
 }
 
 void tutti_mover_job_decline(const struct tutti_mover_job *job)
@@ -106,7 +112,7 @@ int tutti_mover_job_done(const struct tutti_mover_job *job)
 
 static void job_remember(const struct tutti_mover_job *job, struct tutti_comm *state)
 {
-    _Atomic uint64_t *const place = job_place(state, job);
+    _Atomic uint64_t *const place = job_place(state, job->key);
     if (job->job.how)
         atomic_store_explicit(place, job->key, memory_order_relaxed);
     else if (atomic_load_explicit(place, memory_order_relaxed) == job->key)

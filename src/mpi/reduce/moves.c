@@ -262,8 +262,10 @@ static int moves_nonblocking(const struct tutti_collective_args *args, MPI_Reque
         return tutti_collective_nonblocking(args, request);
     }
     tutti_progress_poll();
-    TUTTI_FOUND_OF(tutti_buffer_own(&args->in), tutti_buffer_own(&args->out));
-    if (!(state = tutti_comm_find(args->comm)) && !(state = tutti_comm_begin(args->comm)))
+    state = tutti_comm_find(args->comm);
+    const int repeats = state && tutti_mover_repeats(args, state);
+    TUTTI_FOUND_UNLESS(repeats, tutti_buffer_own(&args->in), tutti_buffer_own(&args->out));
+    if (!state && !(state = tutti_comm_begin(args->comm)))
         return tutti_collective_nonblocking(args, request);
     if (unlikely(state->opening))
         tutti_comm_ready(state, 0);
@@ -272,7 +274,7 @@ static int moves_nonblocking(const struct tutti_collective_args *args, MPI_Reque
     if (!team)
         return moves_without_team(args, state, request);
     struct tutti_mover_job *job = tutti_mover_job_open(args, team);
-    if (job && (tutti_mover_job_repeats(job, state) || tutti_mover_job_able(job)))
+    if (job && ((repeats && tutti_mover_job_is_described(job)) || tutti_mover_job_able(job)))
         return moves_put(args, job, request);
     if (job) {
         tutti_mover_job_decline(job);
