@@ -51,6 +51,11 @@ void tutti_coll_settle_by(struct tutti_team *team, int (*settle)(void *with), vo
 /* Calls it, if it is set. */
 int tutti_coll_settle(const struct tutti_team *team);
 
+/* Local. Sets `kind`, `gpu`, `near` and the identities of a reduction. Managed memory counts as device memory: kernels
+ * reach it. The device is asked once for each buffer, and the answers are *in and *out. */
+void tutti_reduce_look(const struct tutti_device *device, struct tutti_call *call, struct tutti_memory *in,
+                       struct tutti_memory *out);
+
 /* The outcome of a call. */
 enum tutti_reduce_outcome {
     TUTTI_REDUCE_DONE,     /* the result is in `out` */

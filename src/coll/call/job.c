@@ -6,6 +6,12 @@
 static int run_reduction(void *with)
 {
     struct tutti_reduce_job *job = with;
+    struct tutti_memory in, out;
+    if (job->unseen) {
+        tutti_reduce_look(job->team->device, job->call, &in, &out);
+        if (job->call->gpu < 0) /* memory of no GPU: not the current one of this thread */
+            job->call->gpu = job->team->gpu;
+    }
     return tutti_reduce_run(job->team, job->call, &job->taken, &job->why);
 }
 

@@ -1,12 +1,11 @@
 #include "mpi/move/mover_job.h"
 
-#include <stdatomic.h>
 #include <stddef.h>
 
 #include "coll/job.h"
-#include "core/fnv.h"
 #include "core/reserve.h"
 #include "core/spares.h"
+#include "mpi/comm/repeats.h"
 #include "mpi/move/mover_own.h"
 #include "mpi/real/errors.h"
 #include "p2p/deferred.h"
@@ -29,26 +28,15 @@ struct tutti_team *tutti_mover_team_nonblocking(const struct tutti_comm *state)
     return nonblocking && nonblocking->state != TUTTI_TEAM_BROKEN ? nonblocking : team ? TUTTI_NONE(COMM) : NULL;
 }
 
-static uint64_t buffer_key(uint64_t key, const struct tutti_buffer *buffer)
-{
-    return tutti_mix(tutti_mix(key ^ (uint64_t)(uintptr_t)buffer->buffer) + (uint64_t)buffer->count);
-}
-
 static uint64_t job_key(const struct tutti_collective_args *call)
 {
-    const uint64_t key = buffer_key(buffer_key((uint64_t)call->collective + 1, &call->in), &call->out);
-    return key ? key : 1;
+    const uint64_t in = tutti_repeat_key((uint64_t)call->collective + 1, call->in.buffer, (uint64_t)call->in.count);
+    return tutti_repeat_key(in, call->out.buffer, (uint64_t)call->out.count);
 }
 
-static _Atomic uint64_t *job_place(struct tutti_comm *state, uint64_t key)
+int tutti_mover_repeats(const struct tutti_collective_args *call, const struct tutti_comm *state)
 {
-    return &state->moved[key % TUTTI_MOVED];
-}
-
-int tutti_mover_repeats(const struct tutti_collective_args *call, struct tutti_comm *state)
-{
-    const uint64_t key = job_key(call);
-    return atomic_load_explicit(job_place(state, key), memory_order_relaxed) == key;
+    return tutti_repeats(state, job_key(call));
 }
 
 struct tutti_mover_job *tutti_mover_job_open(const struct tutti_collective_args *call, struct tutti_team *nonblocking)
@@ -110,22 +98,13 @@ int tutti_mover_job_done(const struct tutti_mover_job *job)
     return tutti_job_done(&job->job.job);
 }
 
-static void job_remember(const struct tutti_mover_job *job, struct tutti_comm *state)
-{
-    _Atomic uint64_t *const place = job_place(state, job->key);
-    if (job->job.how)
-        atomic_store_explicit(place, job->key, memory_order_relaxed);
-    else if (atomic_load_explicit(place, memory_order_relaxed) == job->key)
-        atomic_store_explicit(place, 0, memory_order_relaxed);
-}
-
 int tutti_mover_job_result(const struct tutti_mover_job *job, struct tutti_comm *state, int *code,
                            enum tutti_reason *reason)
 {
     const int status = job->job.job.status;
     const char *name = job->mover.call->name;
     *reason = job->job.reason;
-    job_remember(job, state);
+    tutti_repeat_note(state, job->key, job->job.how != NULL);
     *code = tutti_mover_code(&job->mover, status);
     if (*code != MPI_SUCCESS)
         tutti_count(name, TUTTI_OUTCOME_FAILED,

@@ -22,9 +22,8 @@ void tutti_mover_job_join(struct tutti_mover_job *job);
 /* For a call that finds the worker idle: 0 if this rank cannot take part; the reason is set. For other calls the
  * worker finds out in their turn. */
 int tutti_mover_job_able(struct tutti_mover_job *job);
-/* 1: the team has recently made the same call of the communicator, with these buffers. So this rank can probably take
- * part, and the worker finds out: the program's thread does not ask the device about the buffers. */
-int tutti_mover_repeats(const struct tutti_collective_args *call, struct tutti_comm *state);
+/* See mpi/comm/repeats.h. */
+int tutti_mover_repeats(const struct tutti_collective_args *call, const struct tutti_comm *state);
 /* 1: open() could describe the call. */
 int tutti_mover_job_is_described(const struct tutti_mover_job *job);
 /* For a call in which this rank cannot take part: announces it, so that the MPI makes it on all ranks. */

@@ -1,6 +1,6 @@
 /* One open nonblocking collective, from reading to its end. */
 #include "core/log.h"
-#include "mpi/comm/comms.h"
+#include "mpi/comm/repeats.h"
 #include "mpi/real/errors.h"
 #include "mpi/reduce/deferred_call.h"
 #include "mpi/reduce/nonblocking.h"
@@ -22,6 +22,9 @@ static void nonblocking_step_fail(struct tutti_open_call *open, int status)
 static void after_job(struct tutti_open_call *open)
 {
     const struct tutti_reduce_job *job = &open->job;
+    const int made = job->job.status == TUTTI_OK && job->taken == TUTTI_REDUCE_DONE;
+    if (open->read.key)
+        tutti_repeat_note(open->state, open->read.key, made);
     if (job->job.status != TUTTI_OK) {
         nonblocking_step_fail(open, job->job.status);
     } else if (job->taken == TUTTI_REDUCE_DECLINED && !open->read.call.host_ok) {
@@ -71,7 +74,9 @@ static void nonblocking_step_give(struct tutti_open_call *open)
     struct tutti_call *call = &open->read.call;
     int gpu;
     open->job.call = call;
-    if (call->kind == TUTTI_ARRIVAL_DEVICE && call->gpu < 0 && tutti_door.device->gpu.current(&gpu) == TUTTI_OK)
+    open->job.unseen = open->read.unseen;
+    if (call->kind == TUTTI_ARRIVAL_DEVICE && call->gpu < 0 && !open->read.unseen &&
+        tutti_door.device->gpu.current(&gpu) == TUTTI_OK)
         call->gpu = gpu; /* the counter of this thread, not of the worker */
     if (team->size == 1) {
         open->job.job.status = tutti_reduce_run(team, call, &open->job.taken, &open->job.why);
@@ -91,7 +96,7 @@ static void nonblocking_step_give(struct tutti_open_call *open)
     }
     int status = TUTTI_OK;
     open->job.team = team->nonblocking;
-    if (open->state->calls.first == open &&
+    if (open->state->calls.first == open && !open->read.unseen &&
         ((call->kind == TUTTI_ARRIVAL_HOST && call->host_ok) || tutti_reduce_leaves(team->nonblocking, call))) {
         /* This rank only announces that the MPI makes the call, which no worker need do: none has an earlier one. */
         open->job.job.status = tutti_reduce_run(team->nonblocking, call, &open->job.taken, &open->job.why);

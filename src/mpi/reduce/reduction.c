@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "core/log.h"
-#include "mpi/comm/comms.h"
+#include "mpi/comm/repeats.h"
 #include "mpi/move/mover.h"
 #include "mpi/nodes/over_nodes.h"
 #include "mpi/real/collective_args.h"
@@ -51,30 +51,6 @@ static MPI_Count results_of(const struct tutti_reduction_args *args, int rank)
     }
 }
 
-static int memory_reachable(const struct tutti_memory *memory)
-{
-    return memory->kind == TUTTI_MEMORY_DEVICE || memory->kind == TUTTI_MEMORY_MANAGED;
-}
-
-/* Sets the kind of this rank's memory. Managed memory counts as device memory: kernels reach it. The device is asked
- * once for each buffer. */
-static void look_at_buffers(struct tutti_call *call, struct tutti_reduction_there *there)
-{
-    struct tutti_memory *const in = &there->in, *const out = &there->out;
-    tutti_memory_at(tutti_door.device, call->in, in);
-    *out = *in;
-    if (call->out && call->out != call->in)
-        tutti_memory_at(tutti_door.device, call->out, out);
-    there->asked = 1;
-    if (!memory_reachable(in) || !memory_reachable(out) || (in->gpu >= 0 && out->gpu >= 0 && in->gpu != out->gpu))
-        return;
-    call->kind = TUTTI_ARRIVAL_DEVICE;
-    call->gpu = in->gpu >= 0 ? in->gpu : out->gpu;
-    call->near = out->kind == TUTTI_MEMORY_DEVICE && out->gpu == call->gpu;
-    call->in_id = in->id;
-    call->out_id = out->id;
-}
-
 static int read_counts(const struct tutti_reduction_args *args, struct tutti_read *out)
 {
     int ranks = out->team->size;
@@ -89,8 +65,23 @@ static int read_counts(const struct tutti_reduction_args *args, struct tutti_rea
     return TUTTI_OK;
 }
 
+/* 1 if the call repeats one that the worker of the communicator has made. Its buffers are taken for device memory. */
+static int read_repeats(const struct tutti_reduction_args *args, struct tutti_read *out)
+{
+    struct tutti_call *const call = &out->call;
+    const struct tutti_comm *const state = tutti_comm_find(args->comm);
+    const uint64_t kind = (uint64_t)call->collective + 1 + ((uint64_t)call->type << 16) + ((uint64_t)call->op << 32);
+    out->key = tutti_repeat_key(tutti_repeat_key(kind, call->in, call->count), call->out, 0);
+    if (!state || state->over_nodes || out->team->size == 1 || !out->team->nonblocking ||
+        !tutti_repeats(state, out->key))
+        return 0;
+    call->kind = TUTTI_ARRIVAL_DEVICE;
+    return 1;
+}
+
+/* nonblocking: the call may be made by the worker of the communicator. */
 static enum tutti_reading read_team(const struct tutti_reduction_args *args, struct tutti_read *out,
-                                    const struct tutti_type_row *type, int operation)
+                                    const struct tutti_type_row *type, int operation, int nonblocking)
 {
     int rank = out->team->rank, ranks = out->team->size, status;
     enum tutti_collective collective = args->collective;
@@ -117,8 +108,10 @@ static enum tutti_reading read_team(const struct tutti_reduction_args *args, str
         out->status = status;
         return TUTTI_READ_FAILED;
     }
-    if (!tutti_host_only())
-        look_at_buffers(&out->call, &out->there);
+    if (!tutti_host_only() && !(out->unseen = nonblocking && read_repeats(args, out))) {
+        tutti_reduce_look(tutti_door.device, &out->call, &out->there.in, &out->there.out);
+        out->there.asked = 1;
+    }
     return TUTTI_READ_TEAM;
 }
 
@@ -135,7 +128,8 @@ static enum tutti_reading read_call(const struct tutti_reduction_args *args, str
 {
     out->many = NULL;
     out->team = NULL;
-    out->early = 0;
+    out->early = out->unseen = 0;
+    out->key = 0;
     out->there.asked = 0;
     const struct tutti_type_row *type = tutti_type_find(args->datatype);
     int operation = tutti_op_find(args->op);
@@ -151,11 +145,11 @@ static enum tutti_reading read_call(const struct tutti_reduction_args *args, str
     if (unlikely(state->opening) && nonblocking && (out->team = tutti_comm_early(state)) != NULL)
         out->early = 1;
     if (unlikely(out->early))
-        return read_team(args, out, type, operation);
+        return read_team(args, out, type, operation, 0);
     if (unlikely(state->opening))
         tutti_comm_ready(state, 1);
     if ((out->team = state->team) != NULL)
-        return read_team(args, out, type, operation);
+        return read_team(args, out, type, operation, nonblocking);
     out->status = state->failed;
     out->why = state->passed;
     return state->failed != TUTTI_OK ? TUTTI_READ_FAILED : TUTTI_READ_STAGED;
