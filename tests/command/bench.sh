@@ -163,6 +163,9 @@ for r in j["rows"]:
     assert p["arrival"] > 0 and p["launch"] > 0 and p["kernel"] > 0 and p["copies"] == 0 and p["leader"] == 0, r' \
         "$folder/phases.json" || fail "the JSON of the phases"
 fi
+said=$(TUTTI_HOST_GPUS=1 "$tutti" bench allreduce -n 2 --mpi "$mpi" -m 64k -i 4 -x 1 --phases 2>&1)
+holds "$said" '^# .*kernel and notice are not separated' "phases of ranks that share a GPU: no calls in stream order"
+holds "$said" '^65536( +[-0-9.]+)+ ' "phases of ranks that share a GPU"
 said=$(TUTTI_NODE_RANKS=1 TUTTI_RULES='allreduce_nodes:*@multi_leader' "$tutti" bench allreduce -n 2 --mpi "$mpi" -m 64k,64k -i 4 -x 1 --phases 2>&1)
 holds "$said" '^# Size .* mpi +copy out +leaders +copy in ' "phases over nodes: columns"
 holds "$said" "^65536( +$number){6} +-( +$number){7} +4  multi_leader *\$" "phases over nodes"
