@@ -1,4 +1,4 @@
-/* What nonblocking data movers that repeat ask the GPU's driver, by the library's counters: once for each buffer of the
+/* What nonblocking collectives that repeat ask the GPU's driver, by the library's counters: once for each buffer of the
  * rank, as the starting call leaves the question to the library's thread.
  *
  * Between the calls the memory of a buffer is freed and allocated again, of either kind, maybe at the same address:
@@ -34,16 +34,17 @@ static void alltoall(int bytes)
 {
     MPI_Ialltoall(from, bytes, MPI_BYTE, to, bytes, MPI_BYTE, MPI_COMM_WORLD, &request);
 }
+static void allreduce(int bytes)
+{
+    MPI_Iallreduce(from, to, bytes, MPI_BYTE, MPI_BXOR, MPI_COMM_WORLD, &request);
+}
 
 static const struct call {
     const char *name;
     void (*run)(int bytes);
     int buffers; /* of a rank that has both */
-} calls[] = {{"MPI_Ibcast", bcast, 1},
-             {"MPI_Igather", gather, 2},
-             {"MPI_Iscatter", scatter, 2},
-             {"MPI_Iallgather", allgather, 2},
-             {"MPI_Ialltoall", alltoall, 2}};
+} calls[] = {{"MPI_Ibcast", bcast, 1},         {"MPI_Igather", gather, 2},     {"MPI_Iscatter", scatter, 2},
+             {"MPI_Iallgather", allgather, 2}, {"MPI_Ialltoall", alltoall, 2}, {"MPI_Iallreduce", allreduce, 2}};
 
 static char byte_of(int rank, int block, int i, int round)
 {
@@ -64,6 +65,12 @@ static int want_of(const struct call *call, int b, int i, int round)
                    : (unsigned char)byte_of(0, call->run == scatter ? kit_rank : 0, i, round);
     if (call->run == gather && kit_rank != 0)
         return -1;
+    if (call->run == allreduce) {
+        unsigned char all = 0;
+        for (int r = 0; r < kit_size; r++)
+            all ^= (unsigned char)byte_of(r, 0, i, round);
+        return b > 0 ? -1 : all;
+    }
     return (unsigned char)byte_of(b, call->run == alltoall ? kit_rank : 0, i, round);
 }
 

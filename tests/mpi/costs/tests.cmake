@@ -12,7 +12,7 @@ tutti_mpi_test(mpi-questions-calls PROGRAM mpi-questions_calls RANKS 4 RANKS_MPI
 tutti_mpi_test(mpi-questions-calls-staged PROGRAM mpi-questions_calls RANKS 4 RANKS_MPICH 2 ARGS staged ENV ${stats} ${left} EVERYWHERE TIMEOUT 60)
 program(questions_again)
 tutti_mpi_test(mpi-questions-again PROGRAM mpi-questions_again RANKS 2
-               ENV ${stats} "TUTTI_RULES=bcast:*@ll gather:*@ll scatter:*@ll allgather:*@ll alltoall:*@ll" TIMEOUT 60)
+               ENV ${stats} "TUTTI_RULES=bcast:*@ll gather:*@ll scatter:*@ll allgather:*@ll alltoall:*@ll allreduce:*@ll" TIMEOUT 60)
 program(open_many EVERYWHERE)
 tutti_mpi_test(mpi-open-many PROGRAM mpi-open_many RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 90)
 program(first EVERYWHERE)
