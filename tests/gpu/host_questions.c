@@ -88,6 +88,22 @@ static int gather(const struct buffers *b)
     MPI_Gather(b->in, N, MPI_INT, b->out, N, MPI_INT, ROOT, MPI_COMM_WORLD);
     return b->rank != ROOT || (is_from(b, 0, 0, 0, N) && is_from(b, N, 1, 0, N));
 }
+static int ibcast(const struct buffers *b)
+{
+    MPI_Request request;
+    for (int i = 0; i < N; i++)
+        b->out[i] = sent(b->rank, i);
+    MPI_Ibcast(b->out, N, MPI_INT, ROOT, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return is_from(b, 0, ROOT, 0, N);
+}
+static int igather(const struct buffers *b)
+{
+    MPI_Request request;
+    MPI_Igather(b->in, N, MPI_INT, b->out, N, MPI_INT, ROOT, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return b->rank != ROOT || (is_from(b, 0, 0, 0, N) && is_from(b, N, 1, 0, N));
+}
 static int scatter(const struct buffers *b)
 {
     MPI_Scatter(b->in, N, MPI_INT, b->out, N, MPI_INT, ROOT, MPI_COMM_WORLD);
@@ -99,29 +115,34 @@ static int sendrecv(const struct buffers *b)
     return is_from(b, 0, b->other, 0, N);
 }
 
-/* most: questions where neither buffer is on the stack. */
+enum { NEITHER, IN, OUT, BOTH };
+
+/* Buffers that are asked about: by the root, and by the other rank, which uses one buffer of MPI_Gather and
+ * MPI_Scatter. */
 static const struct {
     const char *name;
     int (*make)(const struct buffers *);
-    unsigned long most;
-} calls[] = {{"MPI_Allreduce", allreduce, 2},
-             {"MPI_Allreduce in place", allreduce_in_place, 1},
-             {"MPI_Iallreduce", iallreduce, 2},
-             {"MPI_Reduce", reduce, 2},
-             {"MPI_Reduce_scatter_block", reduce_scatter, 2},
-             {"MPI_Bcast", bcast, 1},
-             {"MPI_Allgather", allgather, 2},
-             {"MPI_Alltoall", alltoall, 2},
-             {"MPI_Gather", gather, 2},
-             {"MPI_Scatter", scatter, 2},
-             {"MPI_Sendrecv", sendrecv, 2}};
+    unsigned root, others;
+} calls[] = {{"MPI_Allreduce", allreduce, BOTH, BOTH},
+             {"MPI_Allreduce in place", allreduce_in_place, OUT, OUT},
+             {"MPI_Iallreduce", iallreduce, BOTH, BOTH},
+             {"MPI_Reduce", reduce, BOTH, BOTH},
+             {"MPI_Reduce_scatter_block", reduce_scatter, BOTH, BOTH},
+             {"MPI_Bcast", bcast, OUT, OUT},
+             {"MPI_Ibcast", ibcast, OUT, OUT},
+             {"MPI_Igather", igather, BOTH, IN},
+             {"MPI_Allgather", allgather, BOTH, BOTH},
+             {"MPI_Alltoall", alltoall, BOTH, BOTH},
+             {"MPI_Gather", gather, BOTH, IN},
+             {"MPI_Scatter", scatter, BOTH, OUT},
+             {"MPI_Sendrecv", sendrecv, BOTH, BOTH}};
 
 /* on_stack: buffers that need no question. */
-static void all_calls(const struct fake_control *fake, const struct buffers *b, const char *where,
-                      unsigned long on_stack)
+static void all_calls(const struct fake_control *fake, const struct buffers *b, const char *where, unsigned on_stack)
 {
     for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
-        const unsigned long most = calls[c].most > on_stack ? calls[c].most - on_stack : 0;
+        const unsigned asked = (b->rank == ROOT ? calls[c].root : calls[c].others) & ~on_stack;
+        const unsigned long most = (unsigned long)__builtin_popcount(asked);
         for (int i = 0; i < REPEATS; i++) {
             for (int w = 0; w < WORDS; w++) {
                 b->in[w] = sent(b->rank, w);
@@ -175,11 +196,11 @@ int main(int argc, char **argv)
         MPI_Allreduce(MPI_IN_PLACE, met, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* the process meets its GPU */
         int *const pinned[] = {fake->make(0, FAKE_PINNED, sizeof stack[0]),
                                fake->make(0, FAKE_PINNED, sizeof stack[0])};
-        all_calls(fake, &(struct buffers){stack[0], stack[1], rank, !rank}, "on the stack", 2);
-        all_calls(fake, &(struct buffers){pinned[0], stack[1], rank, !rank}, "pinned memory, stack", 1);
-        all_calls(fake, &(struct buffers){pinned[0], heap, rank, !rank}, "pinned and ordinary memory", 0);
-        all_calls(fake, &(struct buffers){heap, pinned[0], rank, !rank}, "ordinary and pinned memory", 0);
-        all_calls(fake, &(struct buffers){pinned[0], pinned[1], rank, !rank}, "pinned memory", 0);
+        all_calls(fake, &(struct buffers){stack[0], stack[1], rank, !rank}, "on the stack", BOTH);
+        all_calls(fake, &(struct buffers){pinned[0], stack[1], rank, !rank}, "pinned memory, stack", OUT);
+        all_calls(fake, &(struct buffers){pinned[0], heap, rank, !rank}, "pinned and ordinary memory", NEITHER);
+        all_calls(fake, &(struct buffers){heap, pinned[0], rank, !rank}, "ordinary and pinned memory", NEITHER);
+        all_calls(fake, &(struct buffers){pinned[0], pinned[1], rank, !rank}, "pinned memory", NEITHER);
         changed(rank);
     }
     CHECK(tutti_free(met) == 0, "not freed");

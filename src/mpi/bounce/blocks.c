@@ -367,7 +367,7 @@ int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side
         return TUTTI_ERR_ARGUMENT;
     }
     struct tutti_places places;
-    if (side->brief)
+    if (side->stays)
         blocks->lies = lies;
     blocks->stream = side->stream;
     blocks->gpu = side->gpu;

@@ -17,7 +17,7 @@ struct tutti_side {
     struct tutti_stream *stream; /* copies go into it, and nothing waits for them; NULL: they are done on return */
     int gpu;                     /* of the stream */
     int apart;                   /* 1: staged wherever the blocks are */
-    int brief;                   /* 1: the blocks are closed before the call returns */
+    int stays;                   /* 1: the program keeps the buffer until the blocks are closed */
     int as_bytes; /* the MPI gets MPI_BYTE, for equal counts `times` bytes for each element; not if there are types */
 };
 
@@ -70,7 +70,7 @@ int tutti_packed_by_mpi(enum tutti_direction direction, char *at, MPI_Count coun
 struct tutti_exchange {
     const char *name;
     MPI_Comm comm;
-    int brief;                /* 1: of a blocking call */
+    int stays;                /* 1: the program keeps the buffers until the call has completed */
     enum tutti_reason reason; /* why it is staged */
     struct tutti_blocks in, out;
 };

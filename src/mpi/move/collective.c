@@ -58,7 +58,7 @@ static int collective_open(struct tutti_exchange *exchange, const struct tutti_c
     tutti_sides_of(&sides, &pattern, args);
     sides.in.stream = sides.out.stream = stream;
     sides.in.gpu = sides.out.gpu = gpu;
-    sides.in.brief = sides.out.brief = exchange->brief;
+    sides.in.stays = sides.out.stays = exchange->stays;
     if (stream) /* packed bytes alone go to the MPI: quirks.h */
         sides.in.apart = sides.out.apart = sides.in.as_bytes = sides.out.as_bytes = 1;
     if (status == TUTTI_OK)
@@ -113,7 +113,7 @@ static int collective_in_runs(const struct tutti_collective_args *args)
 
 int tutti_collective_blocking(const struct tutti_collective_args *args)
 {
-    struct tutti_exchange exchange = {.name = args->name, .comm = args->comm, .brief = 1};
+    struct tutti_exchange exchange = {.name = args->name, .comm = args->comm, .stays = 1};
     TUTTI_FOUND_OF(tutti_buffer_own(&args->in), tutti_buffer_own(&args->out));
     const int on_host = tutti_mover_on_host(args);
     int code;
@@ -142,8 +142,10 @@ static int collective_start(const struct tutti_collective_args *args, enum tutti
                             MPI_Request *request)
 {
     int code = MPI_SUCCESS, status = TUTTI_ERR_MEMORY;
-    const struct tutti_exchange none = {
-        .name = args->name, .comm = args->comm, .reason = tutti_why_take(TUTTI_REASON_OTHER)};
+    const struct tutti_exchange none = {.name = args->name,
+                                        .comm = args->comm,
+                                        .stays = form == TUTTI_NONBLOCKING,
+                                        .reason = tutti_why_take(TUTTI_REASON_OTHER)};
     struct tutti_exchange *exchange = malloc(sizeof *exchange);
     if (!exchange)
         return collective_failed(&none, status);

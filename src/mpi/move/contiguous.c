@@ -81,11 +81,15 @@ int tutti_collective_contiguous(const struct tutti_collective_args *args)
 {
     const enum tutti_reason reason = tutti_why_take(TUTTI_REASON_OTHER);
     struct tutti_pattern pattern;
-    if (!tutti_needs_staging(args->in.buffer, args->in.type) && !tutti_needs_staging(args->out.buffer, args->out.type))
-        return contiguous_call(args);
     int status = tutti_pattern_open(&pattern, args); /* fails only for calls with neighbours */
-    int code = status == TUTTI_OK ? contiguous_staged(args, reason, &pattern)
-                                  : tutti_stage_failed(args->name, args->comm, status);
+    int code;
+    if (status != TUTTI_OK)
+        code = tutti_stage_failed(args->name, args->comm, status);
+    else if ((pattern.send.used && tutti_needs_staging(args->in.buffer, args->in.type)) ||
+             (pattern.recv.used && tutti_needs_staging(args->out.buffer, args->out.type)))
+        code = contiguous_staged(args, reason, &pattern);
+    else
+        code = contiguous_call(args);
     tutti_pattern_close(&pattern);
     return code;
 }

@@ -121,11 +121,28 @@ static int mover_buffer_on_host(const struct tutti_buffer *buffer)
     return memory.kind != TUTTI_MEMORY_DEVICE;
 }
 
+/* Whether this rank sends and receives: the root of a gather or scatter does both, the other ranks one. The MPI ignores
+ * the other buffer there, so it may be anything. */
+static void mover_uses(const struct tutti_collective_args *call, int *sends, int *receives)
+{
+    const struct tutti_mover_row *const row = tutti_mover_row(call->collective);
+    const struct tutti_comm *state;
+    *sends = *receives = 1;
+    if (row->send == TUTTI_HOLDS_SHARED || (row->from != TUTTI_PEERS_ROOT && row->to != TUTTI_PEERS_ROOT) ||
+        !(state = tutti_comm_find(call->comm)) || state->opening || !state->team || !state->team->whole)
+        return;
+    const int root = call->root == state->team->rank;
+    *sends = row->from != TUTTI_PEERS_ROOT || root;
+    *receives = row->to != TUTTI_PEERS_ROOT || root;
+}
+
 int tutti_mover_on_host(const struct tutti_collective_args *call)
 {
     const int one = call->in.buffer == call->out.buffer && call->in.count == call->out.count &&
                     call->in.type == call->out.type && !call->out.counts && !call->out.types;
-    return mover_buffer_on_host(&call->in) && (one || mover_buffer_on_host(&call->out));
+    int sends, receives;
+    mover_uses(call, &sends, &receives);
+    return (!sends || mover_buffer_on_host(&call->in)) && (!receives || one || mover_buffer_on_host(&call->out));
 }
 
 /* 1 if the MPI refuses such a call: the buffers are one, or a block that the rank sends to itself is received where it
@@ -191,7 +208,7 @@ static int mover_declines(struct tutti_mover *x)
     const struct tutti_collective_args *const args = x->call;
     const size_t in = mover_block_bytes(&args->in), out = mover_block_bytes(&args->out);
     const struct tutti_call call = {.collective = args->collective, .root = args->root, .move = &x->move};
-    return !x->nonblocking && (in || out) && tutti_move_declines(x->team, &call, in > out ? in : out);
+    return x->begins && (in || out) && tutti_move_declines(x->team, &call, in > out ? in : out);
 }
 
 /* 0 if this rank cannot take part, and the reason. */
@@ -219,7 +236,7 @@ void tutti_mover_begin(struct tutti_mover *mover, const struct tutti_collective_
     mover->call = call;
     mover->team = team;
     mover->nonblocking = nonblocking;
-    mover->on_host = 0;
+    mover->on_host = mover->begins = 0;
     tutti_mover_blocks_none(&mover->blocks);
     mover->move.send = mover->few;
     mover->bytes = 0;
@@ -379,6 +396,7 @@ int tutti_mover_run(const struct tutti_collective_args *call, int on_host, int *
     if (!x.team)
         return 0;
     x.on_host = on_host;
+    x.begins = 1;
     const int made = mover_made(&x, NULL, NULL, code);
     if (*code != MPI_SUCCESS)
         tutti_fail_comm(call->comm, *code);

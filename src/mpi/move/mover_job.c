@@ -39,7 +39,8 @@ int tutti_mover_repeats(const struct tutti_collective_args *call, const struct t
     return tutti_repeats(state, job_key(call));
 }
 
-struct tutti_mover_job *tutti_mover_job_open(const struct tutti_collective_args *call, struct tutti_team *nonblocking)
+struct tutti_mover_job *tutti_mover_job_open(const struct tutti_collective_args *call, struct tutti_team *nonblocking,
+                                             int begins)
 {
     static struct tutti_reserve reserve;
     struct tutti_mover_job *job =
@@ -48,6 +49,7 @@ struct tutti_mover_job *tutti_mover_job_open(const struct tutti_collective_args 
         return NULL;
     tutti_deferred_over(&job->transport, tutti_p2p.transport);
     tutti_mover_begin(&job->mover, call, nonblocking, 1);
+    job->mover.begins = begins;
     job->key = job_key(call);
     job->call = (struct tutti_call){.collective = call->collective, .root = call->root, .may_open_later = 1};
     job->job = (struct tutti_move_job){.team = nonblocking, .call = &job->call};

@@ -13,6 +13,7 @@ struct tutti_mover {
     struct tutti_team *team; /* team in which the call meets */
     int nonblocking;         /* 1: a nonblocking or persistent call */
     int on_host;             /* 1: no block lies in memory of a device */
+    int begins;              /* 1: the call begins now, so peers that are expected to leave it are not asked */
     struct tutti_mover_blocks blocks;
     struct tutti_move move;      /* the same blocks as elements: in as send, out as receive */
     struct tutti_p2p_worker p2p; /* of this call alone */

@@ -50,7 +50,7 @@ static int moves_give(struct tutti_comm *state, struct tutti_deferred_call *late
                       int persistent)
 {
     if (!later->job)
-        later->job = tutti_mover_job_open(&later->args, team);
+        later->job = tutti_mover_job_open(&later->args, team, 0);
     if (later->job && persistent) /* the ranks have agreed when the request was made */
         tutti_mover_job_join(later->job);
     if (later->job && !state->worker)
@@ -273,7 +273,11 @@ static int moves_nonblocking(const struct tutti_collective_args *args, MPI_Reque
         return moves_put(args, NULL, request);
     if (!team)
         return moves_without_team(args, state, request);
-    struct tutti_mover_job *job = tutti_mover_job_open(args, team);
+    if (!repeats && tutti_mover_on_host(args) && !tutti_move_is_asked(team, args->collective)) {
+        moves_announce(team, args->collective, args->root);
+        return tutti_collective_real(args, TUTTI_NONBLOCKING, tutti_handles.no_info, request); /* nothing is staged */
+    }
+    struct tutti_mover_job *job = tutti_mover_job_open(args, team, 1);
     if (job && ((repeats && tutti_mover_job_is_described(job)) || tutti_mover_job_able(job)))
         return moves_put(args, job, request);
     if (job) {
