@@ -46,6 +46,19 @@ for pair in "$@"; do
     holds "$said" " -n 3 .* -a b c $program d\$" "$name: --mpi-args"
 done
 
+# Hardware queues for streams; under MPS, whose processes share them, as many as the driver gives. The user's own choice
+# stays.
+unset CUDA_DEVICE_MAX_CONNECTIONS
+folder=$(mktemp -d)
+said=$(CUDA_MPS_PIPE_DIRECTORY=$folder "$tutti" run -q env 2>&1)
+holds "$said" '^CUDA_DEVICE_MAX_CONNECTIONS=32$' "queues"
+touch "$folder/control"
+said=$(CUDA_MPS_PIPE_DIRECTORY=$folder "$tutti" run -q env 2>&1)
+lacks "$said" 'CUDA_DEVICE_MAX_CONNECTIONS' "queues under MPS"
+said=$(CUDA_MPS_PIPE_DIRECTORY=$folder CUDA_DEVICE_MAX_CONNECTIONS=12 "$tutti" run -q env 2>&1)
+holds "$said" '^CUDA_DEVICE_MAX_CONNECTIONS=12$' "the user's own number of queues"
+rm -r "$folder"
+
 # Programs that ask Cray MPICH's variable are told that CUDA memory may be passed; Cray MPICH itself, and a user's own
 # word, stay as they are.
 unset MPICH_GPU_SUPPORT_ENABLED CRAY_MPICH_DIR CRAY_MPICH_VERSION

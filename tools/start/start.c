@@ -107,6 +107,16 @@ static void setting_standard(const char *name, const char *value)
     setenv(name, value, 0); /* the user's choice stays */
 }
 
+/* 1 if the daemon of MPS listens on this machine. */
+static int is_under_mps(void)
+{
+    const char *folder = getenv("CUDA_MPS_PIPE_DIRECTORY");
+    char *control = tool_print("%s/control", folder && folder[0] ? folder : "/tmp/nvidia-mps");
+    const int listens = access(control, F_OK) == 0;
+    free(control);
+    return listens;
+}
+
 /* Then programs may pass memory of a GPU, and some read Cray MPICH's variable. That MPI itself obeys it too, through
  * a library that may be missing. */
 static int takes_gpu_memory(void)
@@ -313,8 +323,10 @@ void tool_start_line(const struct tool_start *start, struct tool_words *line)
     tool_words_take(line, tool_print("%d", start->ranks));
     find_libraries(start);
     stand_in_place(start);
-    /* Streams that share one of the GPU's few queues wait behind each other's kernels. */
-    setting_standard("CUDA_DEVICE_MAX_CONNECTIONS", "32");
+    /* Streams that share one of the GPU's few queues wait behind each other's kernels. Under MPS all processes of a GPU
+     * have one pool of queues: with 32 for each, the fourth process could make no context (H200). */
+    if (!is_under_mps())
+        setting_standard("CUDA_DEVICE_MAX_CONNECTIONS", "32");
     char *preload = start->preload ? preload_value(start) : NULL;
     if (preload && takes_gpu_memory() && !getenv("CRAY_MPICH_DIR") && !getenv("CRAY_MPICH_VERSION"))
         setting_standard("MPICH_GPU_SUPPORT_ENABLED", "1");

@@ -186,7 +186,10 @@ static const char *error_advice(CUresult result)
 {
     switch (result) {
     case CUDA_ERROR_OUT_OF_MEMORY:
-        return "free memory of the GPU, or lower TUTTI_WINDOW_MB and TUTTI_CHANNEL_MB";
+        return "free memory of the GPU, or lower TUTTI_WINDOW_MB and TUTTI_CHANNEL_MB; for a context under MPS unset "
+               "CUDA_DEVICE_MAX_CONNECTIONS";
+    case CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED:
+        return "the processes of a GPU share its queues under MPS: unset CUDA_DEVICE_MAX_CONNECTIONS";
     case CUDA_ERROR_NO_BINARY_FOR_GPU:
     case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
     case CUDA_ERROR_INVALID_IMAGE:
