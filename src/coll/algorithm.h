@@ -53,8 +53,12 @@ struct tutti_algorithm {
     int places;             /* of `flow`: 1: the kernel reaches buffers in place that all peers have mapped */
     int lingers;            /* of `flow`: 1: a kernel that stays may make small calls */
     int leads;              /* of `runs`: 1: leaders can launch it for ranks that share GPUs */
-    /* 1 if the open team can run the call, which is in `collectives`. NULL: always. */
+    /* 1 if the open team can run the call, which is in `collectives`. A question, which changes nothing. NULL: always.
+     */
     int (*can)(const struct tutti_team *team, const struct tutti_call *call);
+    /* Local, of a move: a rule names the row, and the call has gone another way: counts what it has lost by that. NULL:
+     * nothing. */
+    void (*missed)(const struct tutti_team *team, const struct tutti_call *call);
     /* Local: what `run`, or in_stream `enqueue`, needs and peers' kernels must not wait for. When the team is opened
      * and a rule names the row, and again before this rank arrives at a blocking call. NULL: nothing. */
     void (*prepare)(struct tutti_team *team, int in_stream);

@@ -33,9 +33,8 @@ struct tutti_coll_state {
     int beside_streams; /* 1: some rank has communicators with a stream */
     int lines_come;     /* 1: the next call may be made in lines */
 
-    uint32_t mixed;  /* bit of each data mover in whose last call some rank had blocks in memory of the host */
-    uint32_t others; /* rows that all other ranks could run in some call of a data mover */
-    uint32_t posts;  /* bit of each whose blocks this rank posts before it arrives, if it expects a row that posts */
+    uint32_t mixed; /* bit of each data mover in whose last call some rank had blocks in memory of the host */
+    uint32_t posts; /* bit of each whose blocks this rank posts before it arrives, if it expects a row that posts */
     _Atomic uint8_t declined[TUTTI_COLLECTIVES];      /* calls that peers leave to the MPI, call/declined.h */
     _Atomic uint8_t declined_long[TUTTI_COLLECTIVES]; /* bits of the length of the longest of these in a row */
     int moves_prepared;                               /* 1: this rank has prepared the kernels that move data */

@@ -167,10 +167,13 @@ void tutti_endpoint_account(struct tutti_endpoint *endpoint, struct tutti_rndv *
  * `extent` bytes (0: not known); bytes: of the message. */
 int tutti_endpoint_leaves_now(struct tutti_endpoint *endpoint, int peer, int gpu, uint64_t id, uint64_t extent,
                               uint64_t bytes, struct tutti_endpoint_verdict *verdict);
-/* For a block of a collective from the allocation of this id: 1 if the peer keeps that mapped; or if blocks that go
- * another way, of which this one loses `ns`, have lost as much as mapping it takes: the peer is to fetch this one, and
- * maps the allocation meanwhile. ns 0: this one does not count. id, extent: of the allocation; 0: not known. */
-int tutti_endpoint_keeps(struct tutti_endpoint *endpoint, int peer, uint64_t id, uint64_t extent, uint64_t ns);
+/* For a block of a collective from the allocation of this id: 1 if the peer keeps that mapped; or if blocks that went
+ * another way have lost as much as mapping it takes. id, extent: of the allocation; 0: not known. lost: a block went
+ * another way, and loses `ns` by that. asks: the peer is to fetch the block, and maps the allocation meanwhile if it
+ * does not keep it. */
+int tutti_endpoint_keeps(struct tutti_endpoint *endpoint, int peer, uint64_t id, uint64_t extent);
+void tutti_endpoint_block_lost(struct tutti_endpoint *endpoint, int peer, uint64_t id, uint64_t ns);
+void tutti_endpoint_block_asks(struct tutti_endpoint *endpoint, int peer, uint64_t id, uint64_t extent);
 int tutti_endpoint_leaves(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 int tutti_endpoint_needs_scratch(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 void tutti_endpoint_distrust(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);

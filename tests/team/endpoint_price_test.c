@@ -277,6 +277,52 @@ static void saved(void)
     CHECK(n == 1, "%d allocations are mapped on credit again, not one", n);
 }
 
+/* ---- blocks of collectives ---- */
+
+static int until_kept(uint64_t id, uint64_t ns)
+{
+    int n = 0;
+    for (; !tutti_endpoint_keeps(&endpoint, PEER, id, 0) && n < NEVER; n++)
+        tutti_endpoint_block_lost(&endpoint, PEER, id, ns);
+    return n;
+}
+
+/* Blocks that go another way count, by what they lose. The question whether the peer keeps the memory changes nothing,
+ * nor does what is lost before the peer is asked to map it. */
+static void blocks(void)
+{
+    enum { LOST = 2000 };
+    static struct tutti_endpoint endpoint_before;
+    static struct tutti_endpoint_from from_before;
+    begin(&without_engines, 0);
+    const uint64_t id = ++ids, other = ++ids;
+    tutti_endpoint_block_lost(&endpoint, PEER, id, LOST);
+    from_before = from[PEER];
+    endpoint_before = endpoint;
+    for (int i = 0; i < CREDIT / LOST; i++)
+        CHECK(!tutti_endpoint_keeps(&endpoint, PEER, id, 0) && !tutti_endpoint_keeps(&endpoint, PEER, other, 0),
+              "question %d: it is kept", i);
+    CHECK(memcmp(&from_before, &from[PEER], sizeof from_before) == 0 &&
+              memcmp(&endpoint_before.owed, &endpoint.owed, sizeof endpoint.owed) == 0,
+          "a question changes an account");
+    int n = until_kept(id, LOST);
+    CHECK(n == CREDIT / LOST - 1 && endpoint.owed == 0, "to be kept after %d blocks, %llu ns are owed", n,
+          (unsigned long long)endpoint.owed);
+    CHECK(tutti_endpoint_keeps(&endpoint, PEER, id, 0), "no more, before the peer was asked");
+    tutti_endpoint_block_asks(&endpoint, PEER, id, 0);
+    CHECK(endpoint.owed == USUAL - CREDIT, "%llu ns are owed for it", (unsigned long long)endpoint.owed);
+    n = until_kept(id, LOST);
+    CHECK(n == CREDIT / LOST, "asked again after %d blocks", n);
+    tutti_endpoint_block_asks(&endpoint, PEER, id, 0);
+    CHECK(until_kept(id, LOST) == 2 * CREDIT / LOST, "not asked ever more seldom");
+    CHECK(until_kept(other, LOST) == USUAL / LOST, "another one is to be kept before it pays");
+    tutti_endpoint_block_asks(&endpoint, PEER, other, 0);
+    CHECK(endpoint.owed == USUAL - CREDIT, "what has paid is owed");
+    CHECK(until_kept(0, LOST) == NEVER, "an allocation that is not known is to be kept");
+    atomic_store(&theirs->known[0][3].id, other);
+    CHECK(tutti_endpoint_keeps(&endpoint, PEER, other, 0), "what the peer has mapped is not kept");
+}
+
 /* A price that is set is that of each mapping, without kernels: nothing is owed, and no engine copies. */
 static void set_price(void)
 {
@@ -307,6 +353,7 @@ int main(int argc, char **argv)
         no_credit_by_turns();
         awaited();
         saved();
+        blocks();
     }
     printf("endpoint_price: %ld failed\n", check_failed());
     return check_failed() != 0;

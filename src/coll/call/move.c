@@ -154,6 +154,7 @@ uint32_t tutti_move_able(struct tutti_team *team, const struct tutti_call *call)
     const uint32_t of_teams = tutti_move_rows_of_teams();
     if (!call->move)
         return 0;
+    call->move->named = 0;
     const int agreed = call->move->joins;
     call->move->joins |= tutti_move_is_asked(team, call->collective);
     if (!agreed && move_is_declined(team, call))
@@ -166,6 +167,7 @@ uint32_t tutti_move_able(struct tutti_team *team, const struct tutti_call *call)
     const uint32_t first = runs->host ? TUTTI_MOVE_MIXED(permitted) : TUTTI_MOVE_USUAL(permitted);
     if (first & of_teams && runs->are && tutti_opening_waits(team, &mine, TUTTI_MOVES_TYPE, TUTTI_MOVES_OP, mine.count))
         return 0;
+    call->move->named = TUTTI_MOVE_USUAL(permitted);
     uint32_t usual = move_of_these(team, &mine, TUTTI_MOVE_USUAL(permitted)),
              mixed = move_of_these(team, &mine, TUTTI_MOVE_MIXED(permitted));
     runs->piece = runs->are ? tutti_packing_piece(team, call->move) : 0;
@@ -266,6 +268,15 @@ static int move_run(struct tutti_team *team, const struct tutti_call *call, uint
     return status;
 }
 
+/* The call has gone by the row of this `how`, or by none. */
+static void move_missed(const struct tutti_team *team, const struct tutti_call *call, const char *how)
+{
+    for (int i = 0; call->move && i < TUTTI_MOVES; i++) {
+        if (call->move->named >> i & 1 && tutti_moves[i]->missed && tutti_moves[i]->how != how)
+            tutti_moves[i]->missed(team, call);
+    }
+}
+
 /* Blocks that are still posted: another row was taken, or none. */
 static void move_unpost(struct tutti_team *team, const struct tutti_call *call)
 {
@@ -320,6 +331,8 @@ int tutti_move_run_rows(struct tutti_team *team, const struct tutti_call *call, 
     if (status == TUTTI_OK && some && !*how)
         move_explain(team, &mine, &agreed);
     move_unpost(team, call);
+    if (status == TUTTI_OK)
+        move_missed(team, &mine, *how);
     if (status == TUTTI_OK && agreed.able)
         tutti_team_unmap(team);
     tutti_reservation_end(team);

@@ -122,8 +122,8 @@ static enum tutti_reason move_why(const struct tutti_call *call, enum tutti_reas
 
 /* What the arrivals say together. */
 struct move_heard {
-    uint32_t rows, others, held, streams, sum; /* others: rows of the other ranks */
-    enum tutti_reason why;                     /* of a rank without a row for blocks in device memory */
+    uint32_t rows, held, streams, sum;
+    enum tutti_reason why;       /* of a rank without a row for blocks in device memory */
     int left, hosted, on_device; /* ranks that left; that have blocks in memory of the host; that have device memory */
     int host, before;            /* of those that left: for memory of the host, now; in the calls before */
 };
@@ -145,7 +145,6 @@ static void move_hear(struct tutti_team *team, const struct tutti_call *call, in
     const unsigned piece = (unsigned)(theirs->count >> PIECE_AT & PIECE_MASK);
     const enum tutti_reason why = (enum tutti_reason)(theirs->count >> WHY_AT & WHY_MASK);
     heard->rows &= (uint32_t)theirs->count;
-    heard->others &= r == team->rank ? UINT32_MAX : TUTTI_MOVE_USUAL((uint32_t)theirs->count);
     heard->held = held < heard->held ? held : heard->held;
     heard->sum ^= theirs->blocks >> SUM_AT & SUM_MASK;
     heard->streams |= theirs->streams;
@@ -164,7 +163,6 @@ static void move_hear(struct tutti_team *team, const struct tutti_call *call, in
 static void move_conclude(struct tutti_team *team, const struct tutti_call *call, const struct move_heard *heard,
                           struct tutti_move_agreed *agreed)
 {
-    tutti_coll_of(team)->others |= heard->left ? 0 : heard->others;
     agreed->hosted = heard->hosted > 0;
     agreed->able = agreed->hosted ? TUTTI_MOVE_MIXED(heard->rows) : TUTTI_MOVE_USUAL(heard->rows);
     if (heard->left || !heard->on_device)
@@ -205,7 +203,7 @@ int tutti_move_meet(struct tutti_team *team, const struct tutti_call *call, stru
         return TUTTI_OK;
     }
     struct tutti_move_runs *const runs = &call->move->runs;
-    struct move_heard heard = {.rows = agreed->able, .others = UINT32_MAX, .held = HELD_MASK};
+    struct move_heard heard = {.rows = agreed->able, .held = HELD_MASK};
     /* Rows that this rank expects to take. For the others it takes nothing before all have arrived. */
     const uint32_t likely = runs->host ? TUTTI_MOVE_MIXED(agreed->able) : TUTTI_MOVE_USUAL(agreed->able);
     if ((TUTTI_MOVE_USUAL(agreed->able) | TUTTI_MOVE_MIXED(agreed->able)) & tutti_move_rows_of_teams()) {

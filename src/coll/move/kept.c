@@ -1,8 +1,8 @@
 /* kept: as fetch, where each receiver keeps the memory mapped from which a block comes, or mapping it pays by now: few
  * bytes, which a kernel that stays on the receiver's GPU fetches sooner than a launched one sends packets. Not where
- * ranks take turns on a GPU (without MPS), since none stays there. */
+ * ranks take turns on a GPU (without MPS), since none stays there. Calls that go another way count for the mapping and
+ * for the packing kernels. */
 #include "coll/move/moves.h"
-#include "coll/state.h"
 #include "core/lives.h"
 
 enum {
@@ -10,32 +10,26 @@ enum {
     UNLOADED = 32    /* calls that are made so before the packing kernels are loaded */
 };
 
-/* 1 if a kernel may stay on the GPU of a received block: the ranks' kernels do not take turns there, and the packing
- * kernels are loaded, which they are after some such calls. */
+/* 1 if no kernel may stay on the GPU of a received block: the ranks' kernels take turns there. */
+static int kept_takes_turns(const struct tutti_team *team, const struct tutti_move *move,
+                            const struct tutti_move_block *block)
+{
+    return tutti_gpu_takes_turns(block->gpu) ||
+           tutti_endpoint_takes_turns(move->worker->endpoint, tutti_team_peer(team, block->rank), block->gpu);
+}
+
 static int kept_is_ready(const struct tutti_team *team, const struct tutti_move *move,
                          const struct tutti_move_block *block)
 {
-    const struct tutti_endpoint *const endpoint = move->worker->endpoint;
-    if (tutti_gpu_takes_turns(block->gpu) ||
-        tutti_endpoint_takes_turns(endpoint, tutti_team_peer(team, block->rank), block->gpu))
+    if (kept_takes_turns(team, move, block))
         return TUTTI_NO(TURNS);
-    if (!tutti_endpoint_lacks_kernels(endpoint, block->gpu))
-        return 1;
-    tutti_pack_lost(block->gpu, TUTTI_PACK_LOADING_NS / UNLOADED);
-    return TUTTI_NO(FIRST_CALLS);
+    return !tutti_endpoint_lacks_kernels(move->worker->endpoint, block->gpu) || TUTTI_NO(FIRST_CALLS);
 }
 
-/* 1 if the receiver keeps the memory of a sent block mapped, or is to map it now; nothing is counted for that before
- * all other ranks could run the row in some call. */
-static int kept_is_mapped(const struct tutti_team *team, const struct tutti_move *move,
-                          const struct tutti_move_block *block)
+/* Bytes of the allocation of a sent block; 0: not known. */
+static uint64_t kept_extent(const struct tutti_move *move, const struct tutti_move_block *block)
 {
-    const struct tutti_memory *const seen = &move->seen.memory;
-    const uint64_t extent = seen->id == block->allocation ? seen->bytes : 0,
-                   loses = tutti_coll_of(team)->others >> TUTTI_MOVE_kept & 1 ? LOSES_NS : 0;
-    return tutti_endpoint_keeps(move->worker->endpoint, tutti_team_peer(team, block->rank), block->allocation, extent,
-                                loses) ||
-           TUTTI_NO(UNMAPPED);
+    return move->seen.memory.id == block->allocation ? move->seen.memory.bytes : 0;
 }
 
 static int move_kept_can(const struct tutti_team *team, const struct tutti_call *call)
@@ -48,14 +42,41 @@ static int move_kept_can(const struct tutti_team *team, const struct tutti_call 
             return 0;
     }
     for (int i = 0; i < move->sends; i++) {
-        if (move->send[i].bytes > 0 && !kept_is_mapped(team, move, &move->send[i]))
-            return 0;
+        const struct tutti_move_block *const block = &move->send[i];
+        if (block->bytes > 0 && !tutti_endpoint_keeps(move->worker->endpoint, tutti_team_peer(team, block->rank),
+                                                      block->allocation, kept_extent(move, block)))
+            return TUTTI_NO(UNMAPPED);
     }
     return 1;
 }
 
+static void move_kept_missed(const struct tutti_team *team, const struct tutti_call *call)
+{
+    const struct tutti_move *move = call->move;
+    for (int i = 0; i < move->receives; i++) {
+        const struct tutti_move_block *const block = &move->receive[i];
+        if (block->bytes == 0 || !block->allocation ||
+            !tutti_endpoint_lacks_kernels(move->worker->endpoint, block->gpu))
+            continue;
+        if (!kept_takes_turns(team, move, block))
+            tutti_pack_lost(block->gpu, TUTTI_PACK_LOADING_NS / UNLOADED);
+        break;
+    }
+    for (int i = 0; i < move->sends; i++) {
+        if (move->send[i].bytes > 0)
+            tutti_endpoint_block_lost(move->worker->endpoint, tutti_team_peer(team, move->send[i].rank),
+                                      move->send[i].allocation, LOSES_NS);
+    }
+}
+
 static int move_kept_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
 {
+    const struct tutti_move *move = call->move;
+    for (int i = 0; i < move->sends; i++) {
+        if (move->send[i].bytes > 0)
+            tutti_endpoint_block_asks(move->worker->endpoint, tutti_team_peer(team, move->send[i].rank),
+                                      move->send[i].allocation, kept_extent(move, &move->send[i]));
+    }
     return tutti_move_fetch.run(team, call, fits);
 }
 
@@ -64,6 +85,7 @@ const struct tutti_algorithm tutti_move_kept = {
     .collectives = TUTTI_ON_MOVES,
     .posts = 1,
     .can = move_kept_can,
+    .missed = move_kept_missed,
     .run = move_kept_run,
     .how = "fetched from memory that is kept mapped",
 };

@@ -63,14 +63,23 @@ static uint64_t loses_unpacked(uint64_t bytes, uint64_t shorter)
     return bytes > shorter && all > packed ? all - packed : 0;
 }
 
-static struct tutti_endpoint_account *account_of(struct tutti_endpoint_from *to, uint64_t id)
+/* NULL: it has none. */
+static struct tutti_endpoint_account *account_find(struct tutti_endpoint_from *to, uint64_t id)
 {
     struct tutti_endpoint_account *const all = to->account[tutti_mix(id) % TUTTI_ENDPOINT_ACCOUNTS];
     for (int i = 0; i < TUTTI_ENDPOINT_WAYS; i++) {
         if (all[i].id == id)
             return &all[i];
     }
-    struct tutti_endpoint_account *account = &all[to->accounts++ % TUTTI_ENDPOINT_WAYS];
+    return NULL;
+}
+
+static struct tutti_endpoint_account *account_of(struct tutti_endpoint_from *to, uint64_t id)
+{
+    struct tutti_endpoint_account *account = account_find(to, id);
+    if (account)
+        return account;
+    account = &to->account[tutti_mix(id) % TUTTI_ENDPOINT_ACCOUNTS][to->accounts++ % TUTTI_ENDPOINT_WAYS];
     *account = (struct tutti_endpoint_account){.id = id};
     return account;
 }
@@ -81,16 +90,25 @@ struct price {
     int turns;                 /* 1: the two ranks' kernels take turns on the GPU */
 };
 
-/* 1 if the allocation is mapped on credit. Not for ranks whose kernels take turns on the GPU: there a message from
- * mapped memory saves little beside one that is staged by copies that wait for no turn. */
+/* What a mapping costs more than its messages have lost, if it may be made on credit; otherwise 0. Not for ranks whose
+ * kernels take turns on the GPU: there a message from mapped memory saves little beside one that is staged by copies
+ * that wait for no turn. The kernels alone are not paid for. */
+static uint64_t price_to_lend(const struct tutti_endpoint *endpoint, const struct tutti_endpoint_account *account,
+                              const struct price *price)
+{
+    const int some = account->messages >= CREDIT_MESSAGES && account->spent >= CREDIT_FROM_NS;
+    if ((!some && account->spent < CREDIT_AT_ONCE_NS) || account->next || price->turns ||
+        tutti_settings()->mapping_price_us || atomic_load_explicit(&endpoint->owed, memory_order_relaxed) > 0)
+        return 0;
+    return account->spent < price->mapping ? price->mapping - account->spent : 0;
+}
+
+/* 1 if the allocation is mapped on credit. */
 static int price_lends(struct tutti_endpoint *endpoint, const struct tutti_endpoint_account *account,
                        const struct price *price) TUTTI_HOLDS(endpoint->lock)
 {
-    const uint64_t more = account->spent < price->mapping ? price->mapping - account->spent : 0;
-    const int some = account->messages >= CREDIT_MESSAGES && account->spent >= CREDIT_FROM_NS;
-    if ((!some && account->spent < CREDIT_AT_ONCE_NS) || account->next || price->turns ||
-        tutti_settings()->mapping_price_us || more == 0 || /* the kernels alone are not paid for */
-        atomic_load_explicit(&endpoint->owed, memory_order_relaxed) > 0)
+    const uint64_t more = price_to_lend(endpoint, account, price);
+    if (more == 0)
         return 0;
     atomic_store_explicit(&endpoint->owed, more, memory_order_relaxed);
     tutti_count("allocations of this rank", TUTTI_OUTCOME_ASKED, "to be mapped on credit");
@@ -231,27 +249,61 @@ int tutti_endpoint_leaves_now(struct tutti_endpoint *endpoint, int peer, int gpu
                         verdict);
 }
 
-int tutti_endpoint_keeps(struct tutti_endpoint *endpoint, int peer, uint64_t id, uint64_t extent, uint64_t ns)
+/* ---- blocks of collectives ---- */
+
+/* 1 if blocks of the allocation need no mapping: the peer has it, or mapping is quick. */
+static int price_is_none(const struct tutti_endpoint *endpoint, int peer, uint64_t id)
 {
-    struct tutti_endpoint_from *const to = &endpoint->from[peer];
-    struct price price = {.turns = 0};
-    if (tutti_endpoint_is_own(endpoint, peer) || !tutti_endpoint_is_slow(endpoint) ||
-        tutti_endpoint_is_known(endpoint, peer, id))
+    return tutti_endpoint_is_own(endpoint, peer) || !tutti_endpoint_is_slow(endpoint) ||
+           tutti_endpoint_is_known(endpoint, peer, id);
+}
+
+static struct price price_of_blocks(const struct tutti_endpoint *endpoint, int peer, uint64_t extent)
+{
+    return (struct price){.mapping =
+                              tutti_endpoint_price(endpoint, &endpoint->from[peer],
+                                                   tutti_endpoint_theirs(endpoint, peer), tutti_mapping_size(extent))};
+}
+
+static int price_is_lost(const struct tutti_endpoint_account *account, const struct price *price)
+{
+    return account->spent >= (account->next ? account->next : price->mapping);
+}
+
+int tutti_endpoint_keeps(struct tutti_endpoint *endpoint, int peer, uint64_t id, uint64_t extent)
+{
+    if (price_is_none(endpoint, peer, id))
         return 1;
-    if (!id || !ns)
-        return 0;
-    price.mapping =
-        tutti_endpoint_price(endpoint, to, tutti_endpoint_theirs(endpoint, peer), tutti_mapping_size(extent));
+    const struct price price = price_of_blocks(endpoint, peer, extent);
     tutti_fiber_take(&endpoint->lock);
-    struct tutti_endpoint_account *const account = account_of(to, id);
-    account->spent += ns;
-    account->messages++;
-    const int pays =
-        account->spent >= (account->next ? account->next : price.mapping) || price_lends(endpoint, account, &price);
-    if (pays)
-        price_is_paid(account, price.mapping);
+    const struct tutti_endpoint_account *const account = id ? account_find(&endpoint->from[peer], id) : NULL;
+    const int pays = account && (price_is_lost(account, &price) || price_to_lend(endpoint, account, &price) > 0);
     tutti_lock_give(&endpoint->lock);
     return pays;
+}
+
+void tutti_endpoint_block_lost(struct tutti_endpoint *endpoint, int peer, uint64_t id, uint64_t ns)
+{
+    if (!id || price_is_none(endpoint, peer, id))
+        return;
+    tutti_fiber_take(&endpoint->lock);
+    struct tutti_endpoint_account *const account = account_of(&endpoint->from[peer], id);
+    account->spent += ns;
+    account->messages++;
+    tutti_lock_give(&endpoint->lock);
+}
+
+void tutti_endpoint_block_asks(struct tutti_endpoint *endpoint, int peer, uint64_t id, uint64_t extent)
+{
+    if (!id || price_is_none(endpoint, peer, id))
+        return;
+    const struct price price = price_of_blocks(endpoint, peer, extent);
+    tutti_fiber_take(&endpoint->lock);
+    struct tutti_endpoint_account *const account = account_of(&endpoint->from[peer], id);
+    if (!price_is_lost(account, &price))
+        price_lends(endpoint, account, &price);
+    price_is_paid(account, price.mapping);
+    tutti_lock_give(&endpoint->lock);
 }
 
 int tutti_endpoint_needs_scratch(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
