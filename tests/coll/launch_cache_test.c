@@ -135,14 +135,14 @@ static int keep_afterwards(struct tutti_stream *stream, const struct tutti_launc
 static void by_worker(struct tutti_team *team, int *in, int *out)
 {
     enum { CALLS = TUTTI_LAUNCH_SEEN + 6 };
-    const struct tutti_call call = {.collective = TUTTI_COLLECTIVE_ALLREDUCE,
-                                    .in = in,
-                                    .out = out,
-                                    .count = COUNT,
-                                    .type = TUTTI_TYPE_I32,
-                                    .op = TUTTI_OP_SUM,
-                                    .kind = TUTTI_ARRIVAL_DEVICE,
-                                    .gpu = -1};
+    struct tutti_call call = {.collective = TUTTI_COLLECTIVE_ALLREDUCE,
+                              .in = in,
+                              .out = out,
+                              .count = COUNT,
+                              .type = TUTTI_TYPE_I32,
+                              .op = TUTTI_OP_SUM,
+                              .kind = TUTTI_ARRIVAL_DEVICE,
+                              .gpu = -1};
     struct tutti_reduce_job *const jobs = calloc(CALLS, sizeof *jobs);
     struct tutti_worker *const worker = tutti_worker_new();
     int host[COUNT];

@@ -63,7 +63,7 @@ static uint64_t loses_unpacked(uint64_t bytes, uint64_t shorter)
     return bytes > shorter && all > packed ? all - packed : 0;
 }
 
-/* NULL: it has none. */
+/* NULL: there is no account. */
 static struct tutti_endpoint_account *account_find(struct tutti_endpoint_from *to, uint64_t id)
 {
     struct tutti_endpoint_account *const all = to->account[tutti_mix(id) % TUTTI_ENDPOINT_ACCOUNTS];
