@@ -216,6 +216,45 @@ static void large_credit(void)
     ASKED(++ids, LARGE, BYTES, messages_that_lose(JOINED, LOSES), TUTTI_PAYS, "the second large one");
 }
 
+/* Arrays that are sent from in turns: once messages from the first one have gone, which is mapped, those that have come
+ * before are mapped on credit too, while two first mappings at most are owed for. */
+static void arrays_in_turns(void)
+{
+    enum { LARGE = 256 << 20, JOINED = 200000 };
+    const uint64_t more = USUAL - (uint64_t)by_credit * LOSES, first = ids + 1;
+    begin(&without_engines, 0);
+    CHECK(in_turns(4) == 1, "not one of four");
+    save(1);
+    enum tutti_pays how = message(first + 1, 0, BYTES, 1);
+    CHECK(how == TUTTI_PAYS_AWAITS && endpoint.owed > more && endpoint.owed < 2 * more, "the second one: %d, %llu ns",
+          how, (unsigned long long)endpoint.owed);
+    how = message(first + 2, 0, BYTES, 1);
+    CHECK(how == TUTTI_PAYS_NOT, "the third one, while two are owed for");
+    /* Further mappings are cheap once the GPUs are joined. */
+    theirs->mapping_ns[TUTTI_MAPPING_SMALL] = JOINED;
+    from[PEER].leased = first;
+    save(20);
+    how = message(first + 2, 0, BYTES, 1);
+    CHECK(how == TUTTI_PAYS_AWAITS && endpoint.owed > more, "the third one, which costs little: %d, %llu ns", how,
+          (unsigned long long)endpoint.owed);
+    /* A new one comes: the mapped ones may be used no more. */
+    CHECK(!few(BYTES, by_credit), "an allocation after which no mapped one was used");
+    ids++;
+    for (int i = 0; i < by_credit - 1; i++)
+        message(ids, 0, BYTES, 1);
+    save(1);
+    CHECK(message(ids, 0, BYTES, 1) == TUTTI_PAYS_AWAITS, "an allocation beside mapped ones that are used");
+    /* Two large arrays. */
+    begin(&without_engines, 0);
+    const uint64_t a = ++ids, b = ++ids;
+    message(b, LARGE, BYTES, 1);
+    ASKED(a, LARGE, BYTES, by_credit, TUTTI_PAYS_AWAITS, "the first large array");
+    theirs->mapping_ns[TUTTI_MAPPING_LARGE] = JOINED;
+    from[PEER].leased = a;
+    save(1);
+    ASKED(b, LARGE, BYTES, by_credit - 1, TUTTI_PAYS_AWAITS, "the second large array");
+}
+
 /* Ranks that take turns on the GPU: nothing is mapped on credit. */
 static void no_credit_by_turns(void)
 {
@@ -349,6 +388,7 @@ int main(int argc, char **argv)
         made_before();
         credit();
         large_credit();
+        arrays_in_turns();
         short_lived();
         no_credit_by_turns();
         awaited();

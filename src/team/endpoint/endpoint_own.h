@@ -123,7 +123,8 @@ struct tutti_endpoint {
     _Atomic uint32_t rtss;   /* that this rank has seen */
     _Atomic int unannounced; /* 1: RTSs for some peers */
     uint64_t sequence;
-    _Atomic uint64_t owed; /* ns of the mapping on credit that no message has saved yet, endpoint_price.c */
+    _Atomic uint64_t owed; /* ns of mappings on credit that no message has saved yet, endpoint_price.c */
+    _Atomic int in_use;    /* 1: messages have saved some of it since the newest account was opened */
     uint64_t used[TUTTI_RNDVS / 64], held[TUTTI_RNDVS / 64]; /* held by the sender */
     _Atomic int rndvs;                                       /* in use; written under the lock */
     struct tutti_step *step;                                 /* open once for each of them; NULL: not open */
@@ -223,14 +224,19 @@ static inline uint64_t tutti_endpoint_loses(uint64_t bytes)
     return tutti_pack_gains(bytes);
 }
 
+/* ns that the first mapping of such a size usually takes. */
+static inline uint64_t tutti_endpoint_mapping_usual(const struct tutti_endpoint *endpoint, enum tutti_mapping_size size)
+{
+    enum { USUAL_TIMES = 5 }; /* a large one */
+    return endpoint->device->share.usual_ns() * (size == TUTTI_MAPPING_LARGE ? USUAL_TIMES : 1);
+}
+
 /* ns that a rank takes to map memory of a peer, by its last mapping of such a size. More than 20 ms was the machine. */
 static inline uint64_t tutti_endpoint_mapping_takes(const struct tutti_endpoint *endpoint,
                                                     const struct tutti_endpoints *of, enum tutti_mapping_size size)
 {
-    enum { USUAL_TIMES = 5 }; /* a large one */
     const uint64_t last = atomic_load_explicit(&of->mapping_ns[size], memory_order_relaxed), most = 20000000,
-                   usual = endpoint->device->share.usual_ns() * (size == TUTTI_MAPPING_LARGE ? USUAL_TIMES : 1),
-                   ns = last ? last : usual;
+                   ns = last ? last : tutti_endpoint_mapping_usual(endpoint, size);
     return ns < most ? ns : most;
 }
 /* endpoint_price.c: what the messages of an allocation of that size lose before it is mapped: the time of a mapping, or

@@ -5,10 +5,12 @@
  *
  * One mapping of a process is made on credit: of an allocation that loses much by a few messages. What that mapping
  * costs more than its messages have lost is owed until messages from mapped allocations have saved as much. While
- * something is owed, the other allocations pay the whole price first. So a program with few messages, or whose
- * allocations are new every few messages, is slower by one mapping at most. A program whose mappings pay never waits
- * for them: also one that times a few exchanges to choose among ways of its own (a tuner). The message that brings a
- * mapping on credit waits for it, and so do those behind it: the driver holds back the copies of staged ones meanwhile.
+ * something is owed, the other allocations pay the whole price first. But where mapped allocations have been used since
+ * the newest allocation came, up to two first mappings may be owed: arrays that a program sends from in turns. So a
+ * program with few messages, or whose allocations are new every few messages, is slower by one mapping, two at most. A
+ * program whose mappings pay never waits for them: also one that times a few exchanges to choose among ways of its own
+ * (a tuner). The message that brings a mapping on credit waits for it, and so do those behind it: the driver holds back
+ * the copies of staged ones meanwhile.
  */
 #include "team/endpoint/endpoint_own.h"
 
@@ -74,19 +76,22 @@ static struct tutti_endpoint_account *account_find(struct tutti_endpoint_from *t
     return NULL;
 }
 
-static struct tutti_endpoint_account *account_of(struct tutti_endpoint_from *to, uint64_t id)
+static struct tutti_endpoint_account *account_of(struct tutti_endpoint *endpoint, struct tutti_endpoint_from *to,
+                                                 uint64_t id)
 {
     struct tutti_endpoint_account *account = account_find(to, id);
     if (account)
         return account;
     account = &to->account[tutti_mix(id) % TUTTI_ENDPOINT_ACCOUNTS][to->accounts++ % TUTTI_ENDPOINT_WAYS];
     *account = (struct tutti_endpoint_account){.id = id};
+    atomic_store_explicit(&endpoint->in_use, 0, memory_order_relaxed);
     return account;
 }
 
 /* What a mapping costs. */
 struct price {
     uint64_t mapping, kernels; /* ns; kernels: besides, while they are not loaded */
+    uint64_t usual;            /* ns of the first mapping of such a size */
     int turns;                 /* 1: the two ranks' kernels take turns on the GPU */
 };
 
@@ -97,10 +102,13 @@ static uint64_t price_to_lend(const struct tutti_endpoint *endpoint, const struc
                               const struct price *price)
 {
     const int some = account->messages >= CREDIT_MESSAGES && account->spent >= CREDIT_FROM_NS;
+    const uint64_t more = account->spent < price->mapping ? price->mapping - account->spent : 0,
+                   owed = atomic_load_explicit(&endpoint->owed, memory_order_relaxed);
+    const int second = atomic_load_explicit(&endpoint->in_use, memory_order_relaxed) && owed + more <= 2 * price->usual;
     if ((!some && account->spent < CREDIT_AT_ONCE_NS) || account->next || price->turns ||
-        tutti_settings()->mapping_price_us || atomic_load_explicit(&endpoint->owed, memory_order_relaxed) > 0)
+        tutti_settings()->mapping_price_us || (owed > 0 && !second))
         return 0;
-    return account->spent < price->mapping ? price->mapping - account->spent : 0;
+    return more;
 }
 
 /* 1 if the allocation is mapped on credit. */
@@ -110,7 +118,7 @@ static int price_lends(struct tutti_endpoint *endpoint, const struct tutti_endpo
     const uint64_t more = price_to_lend(endpoint, account, price);
     if (more == 0)
         return 0;
-    atomic_store_explicit(&endpoint->owed, more, memory_order_relaxed);
+    atomic_fetch_add_explicit(&endpoint->owed, more, memory_order_relaxed);
     tutti_count("allocations of this rank", TUTTI_OUTCOME_ASKED, "to be mapped on credit");
     return 1;
 }
@@ -119,6 +127,8 @@ void tutti_endpoint_saves(struct tutti_endpoint *endpoint, uint64_t bytes)
 {
     const uint64_t saved = tutti_endpoint_loses(bytes);
     uint64_t owed = atomic_load_explicit(&endpoint->owed, memory_order_relaxed);
+    if (owed > 0)
+        atomic_store_explicit(&endpoint->in_use, 1, memory_order_relaxed);
     while (owed > 0 && !atomic_compare_exchange_weak_explicit(&endpoint->owed, &owed, owed > saved ? owed - saved : 0,
                                                               memory_order_relaxed, memory_order_relaxed))
         ;
@@ -197,9 +207,10 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
     const int lacks = m->bytes > TUTTI_ENDPOINT_FIRST_BYTES && tutti_endpoint_lacks_kernels(endpoint, gpu);
     const struct price price = {.mapping = tutti_endpoint_price(endpoint, to, theirs, tutti_mapping_size(m->extent)),
                                 .kernels = lacks || turns ? 0 : price_of_kernels(gpu),
+                                .usual = tutti_endpoint_mapping_usual(endpoint, tutti_mapping_size(m->extent)),
                                 .turns = turns};
     tutti_fiber_take(&endpoint->lock);
-    struct tutti_endpoint_account *const account = account_of(to, m->id);
+    struct tutti_endpoint_account *const account = account_of(endpoint, to, m->id);
     const uint64_t single = m->alone ? TUTTI_ENDPOINT_FIRST_BYTES : TUTTI_ENDPOINT_SHORT_BYTES;
     const uint64_t shorter = account->messages ? single : TUTTI_ENDPOINT_FIRST_BYTES;
     const int stays = m->bytes <= (maps == TUTTI_MAPS && !turns ? shorter : LEFT_BYTES);
@@ -260,9 +271,10 @@ static int price_is_none(const struct tutti_endpoint *endpoint, int peer, uint64
 
 static struct price price_of_blocks(const struct tutti_endpoint *endpoint, int peer, uint64_t extent)
 {
-    return (struct price){.mapping =
-                              tutti_endpoint_price(endpoint, &endpoint->from[peer],
-                                                   tutti_endpoint_theirs(endpoint, peer), tutti_mapping_size(extent))};
+    const struct tutti_endpoint_from *const to = &endpoint->from[peer];
+    const enum tutti_mapping_size size = tutti_mapping_size(extent);
+    return (struct price){.mapping = tutti_endpoint_price(endpoint, to, tutti_endpoint_theirs(endpoint, peer), size),
+                          .usual = tutti_endpoint_mapping_usual(endpoint, size)};
 }
 
 static int price_is_lost(const struct tutti_endpoint_account *account, const struct price *price)
@@ -287,7 +299,7 @@ void tutti_endpoint_block_lost(struct tutti_endpoint *endpoint, int peer, uint64
     if (!id || price_is_none(endpoint, peer, id))
         return;
     tutti_fiber_take(&endpoint->lock);
-    struct tutti_endpoint_account *const account = account_of(&endpoint->from[peer], id);
+    struct tutti_endpoint_account *const account = account_of(endpoint, &endpoint->from[peer], id);
     account->spent += ns;
     account->messages++;
     tutti_lock_give(&endpoint->lock);
@@ -299,7 +311,7 @@ void tutti_endpoint_block_asks(struct tutti_endpoint *endpoint, int peer, uint64
         return;
     const struct price price = price_of_blocks(endpoint, peer, extent);
     tutti_fiber_take(&endpoint->lock);
-    struct tutti_endpoint_account *const account = account_of(&endpoint->from[peer], id);
+    struct tutti_endpoint_account *const account = account_of(endpoint, &endpoint->from[peer], id);
     if (!price_is_lost(account, &price))
         price_lends(endpoint, account, &price);
     price_is_paid(account, price.mapping);
