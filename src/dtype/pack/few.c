@@ -8,7 +8,8 @@
  * ready. A launch that repeats is kept ready: Iallgather of 8 bytes over two nodes 19.8 us, by copies 25.8. The two
  * copies of a call by one kernel that stays take the time of one launch. Where several processes work on a GPU, their
  * kernels take turns in slices of some hundred us, and copies do not: 4 ranks on two GPUs, Alltoall of 8 bytes over
- * nodes by kernels 443 us, by copies 232. */
+ * nodes by kernels 443 us, by copies 232. Under MPS kernels take no turns, and gain nothing: two ranks on one H200,
+ * Iallgather of 8 bytes by kernels 17.6 to 19.4 us, by copies 16.7 to 17.6. */
 static uint64_t few_most(enum tutti_few use)
 {
     const uint64_t few = tutti_device()->memory.few;
