@@ -1,7 +1,7 @@
 /* Kernels that stay through work of the program: the shorter way is taken after a trial, whichever it is, with single
  * long and short times among the fetches, also where kernels stay only behind some fetches for which they may; and the
  * other one once a later trial shows that it has become shorter. A trial during which the program begins to do
- * something else is soon followed by another one. */
+ * something else is soon followed by another one. The work between fetches may differ from place to place of a loop. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include "dtype/pack/stay_trial.h"
 
-enum { TRIAL = TUTTI_STAY_TRIAL, MAY = 2 * TUTTI_STAY_WITH };
+enum { TRIAL = TUTTI_STAY_TRIAL, MAY = 2 * TUTTI_STAY_PART };
 
 static struct tutti_stay_trial trial;
 static uint64_t now = 1000000; /* the last fetch has ended */
@@ -40,7 +40,7 @@ static int fetches(int n, uint64_t with, uint64_t without, int shorter)
     static int there;
     int stayed = 0;
     for (int i = 0; i < n; i++) {
-        const int may = tutti_stay_trial(&trial, now, served, 1);
+        const int may = tutti_stay_trial(&trial, now, 1);
         const unsigned drawn = random_next();
         served = there;
         now += served == shorter && random_next() % 20 == 0
@@ -49,7 +49,7 @@ static int fetches(int n, uint64_t with, uint64_t without, int shorter)
         there = stays_really(may);
         stayed += may;
         for (unsigned others = drawn / 16 % 4; others > 0; others--) {
-            (void)tutti_stay_trial(&trial, now, served, 0);
+            (void)tutti_stay_trial(&trial, now, 0);
             served = others % 2 == 0;
             now += 1000 + drawn % 9000;
         }
@@ -102,7 +102,7 @@ static void little(void **state)
     begin(8);
     round_is(29800, 30000, 0, TUTTI_STAY_AGAIN);
     for (int i = 0; i < 20; i++) {
-        begin(i % 2 ? 10000 : TUTTI_STAY_WITH - 3);
+        begin(i % 2 ? 10000 : TUTTI_STAY_PART - 3);
         round_is(20000, 30000, 0, TUTTI_STAY_AGAIN);
     }
     begin(0);
@@ -144,6 +144,37 @@ static void straddles(void **state)
     assert_in_range(wrong, 0, TRIAL / 4); /* of two times as many */
 }
 
+/* Loops of some fetches, each behind work of a length of its own, which a kernel that stays makes shorter or longer
+ * everywhere: each trial shows which, wherever in the loop it begins. */
+static void places(void **state)
+{
+    enum { MOST = TUTTI_STAY_PART, ROUNDS = 6 };
+    (void)state;
+    for (int turn = 1; turn <= MOST; turn++) {
+        if (TUTTI_STAY_TIMED % turn != 0 && TUTTI_STAY_PART % turn != 0)
+            continue;
+        for (int pays = 0; pays < 2; pays++) {
+            uint64_t work[MOST];
+            int place = 0, there = 0, right = 0, trials = 0;
+            for (int i = 0; i < turn; i++)
+                work[i] = 10000 + random_next() % 90000;
+            begin(0);
+            for (int i = 0; i < ROUNDS * TUTTI_STAY_AGAIN_MOST; i++) {
+                const unsigned decided = trial.n == TRIAL;
+                const int may = tutti_stay_trial(&trial, now, 1);
+                const uint64_t gain = there ? 4000 : 0;
+                trials += decided != 0;
+                right += decided && trial.stays == pays;
+                now += work[place] + random_next() % 300 + (pays ? 4000 - gain : gain);
+                there = may;
+                place = (place + 1) % turn;
+            }
+            assert_in_range(trials, ROUNDS, INT32_MAX);
+            assert_int_equal(right, trials);
+        }
+    }
+}
+
 /* Usual fetches and long copies in turns, each behind work, and others behind none: kernels stay for those alone for
  * which that takes less. */
 static void kinds(void **state)
@@ -154,14 +185,14 @@ static void kinds(void **state)
         int stayed[2] = {0}, there[2] = {0};
         for (int i = 0; i < 2 * TRIAL; i++) {
             for (int is_long = 0; is_long < 2; is_long++) {
-                const int stays = tutti_stay_trials(trials, now, served, 1, is_long);
+                const int stays = tutti_stay_trials(trials, now, 1, is_long);
                 const uint64_t with = is_long == pays ? 20000 : 40000;
                 served = there[is_long]; /* as the last ones of that kind */
                 there[is_long] = stays;
                 now += (served ? with : 30000) + (is_long ? 50000 : 0);
                 stayed[is_long] += i >= TRIAL && stays;
                 for (int others = i % 3; others > 0; others--) {
-                    assert_false(tutti_stay_trials(trials, now, served, 0, others % 2));
+                    assert_false(tutti_stay_trials(trials, now, 0, others % 2));
                     served = 0;
                     now += 5000;
                 }
@@ -176,7 +207,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shorter_way), cmocka_unit_test(little), cmocka_unit_test(changes),
-        cmocka_unit_test(straddles),   cmocka_unit_test(kinds),
+        cmocka_unit_test(straddles),   cmocka_unit_test(places), cmocka_unit_test(kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

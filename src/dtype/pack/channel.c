@@ -254,7 +254,7 @@ void tutti_pack_channel_stays(struct tutti_pack_channel *channel, const struct t
 void tutti_pack_channel_stayed(struct tutti_pack_channel *channel, unsigned how, int mailed)
 {
     if (channel->fetches) {
-        tutti_stay_fetched(&channel->choice, tutti_now_ns(), mailed);
+        tutti_stay_fetched(&channel->choice, tutti_now_ns());
         channel->waited = tutti_progress_waited();
         if (!channel->choice.forecast.stays)
             tutti_stay_leave(&channel->stay);

@@ -11,15 +11,14 @@ uint64_t tutti_stay_choose(struct tutti_stay_choice *choice, uint64_t now, uint6
     const int is_long = bytes > LONG_BYTES;
     const uint64_t longer = is_long ? tutti_stay_longer(bytes) : 0, through_ns = TUTTI_STAY_THROUGH * usual_ns + longer;
     const int own = fits && away > OWN_NS && away < through_ns;
-    const int stays = tutti_stay_trials(choice->trial, choice->forecast.ended, choice->served, own, is_long);
+    const int stays = tutti_stay_trials(choice->trial, choice->forecast.ended, own, is_long);
     if (away > OWN_NS)
         choice->through = own && stays;
     return tutti_stay_forecast(&choice->forecast, now, fits, own && !stays,
                                choice->through ? through_ns : usual_ns + longer);
 }
 
-void tutti_stay_fetched(struct tutti_stay_choice *choice, uint64_t now, int served)
+void tutti_stay_fetched(struct tutti_stay_choice *choice, uint64_t now)
 {
     choice->forecast.ended = now;
-    choice->served = served;
 }

@@ -14,7 +14,6 @@ enum { TUTTI_STAY_THROUGH = 3 }; /* times as long */
 struct tutti_stay_choice {
     struct tutti_stay_forecast forecast;
     struct tutti_stay_trial trial[TUTTI_STAY_KINDS];
-    int served;  /* 1: a kernel that had stayed took the last fetch */
     int through; /* 1: kernels stay through work of the program */
 };
 
@@ -23,8 +22,8 @@ struct tutti_stay_choice {
  * Returns for how long one is to stay behind it, or 0. */
 uint64_t tutti_stay_choose(struct tutti_stay_choice *choice, uint64_t now, uint64_t away, int fits, uint64_t bytes,
                            uint64_t usual_ns);
-/* The fetch has ended; served: 1 if a kernel that had stayed took it. */
-void tutti_stay_fetched(struct tutti_stay_choice *choice, uint64_t now, int served);
+/* The fetch has ended. */
+void tutti_stay_fetched(struct tutti_stay_choice *choice, uint64_t now);
 /* What a kernel stays longer behind a copy of so many bytes: as long as its peers' copies take. */
 static inline uint64_t tutti_stay_longer(uint64_t bytes)
 {

@@ -1,35 +1,44 @@
 #include "dtype/pack/stay_trial.h"
 
-enum { SAVES = 64 /* a kernel that stays must save at least this part of the time */ };
+enum {
+    SAVES = 64,                    /* a kernel that stays must save at least this part of the time */
+    FIRST = TUTTI_STAY_TIMED / 6,  /* of the times in order those from here on count, */
+    END = 2 * TUTTI_STAY_TIMED / 3 /* before this one. More of them are much too long than too short */
+};
 
 /* The last fetch behind work took so long, with the work. */
-static void trial_note(struct tutti_stay_trial *trial, uint64_t ns, int served)
+static void trial_note(struct tutti_stay_trial *trial, uint64_t ns)
 {
-    const int way = served != 0;
-    if (trial->n <= TUTTI_STAY_TRIAL)
-        trial->took[way][trial->seen[way]++ % TUTTI_STAY_TIMES] = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+    if (trial->n == 0 || trial->n > TUTTI_STAY_TRIAL)
+        return;
+    const unsigned part = (trial->n - 1) / TUTTI_STAY_PART, at = (trial->n - 1) % TUTTI_STAY_PART;
+    if (at >= TUTTI_STAY_SETTLES)
+        trial->took[part][at - TUTTI_STAY_SETTLES] = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
 }
 
-/* The time that a third of the last ones of a way are below; 0: too few are known. Sorts them. More of them are much
- * too long than too short. */
-static uint64_t trial_third(struct tutti_stay_trial *trial, int way)
+/* The sum of the times of a part that count. Sorts them. */
+static uint64_t trial_sum(uint32_t took[TUTTI_STAY_TIMED])
 {
-    const unsigned n = trial->seen[way] < TUTTI_STAY_TIMES ? trial->seen[way] : TUTTI_STAY_TIMES;
-    uint32_t *const took = trial->took[way];
-    for (unsigned i = 1; i < n; i++) {
+    uint64_t sum = 0;
+    for (unsigned i = 1; i < TUTTI_STAY_TIMED; i++) {
         for (unsigned k = i; k > 0 && took[k] < took[k - 1]; k--) {
             const uint32_t more = took[k - 1];
             took[k - 1] = took[k];
             took[k] = more;
         }
     }
-    return n < TUTTI_STAY_LEAST ? 0 : took[n / 3];
+    for (unsigned i = FIRST; i < END; i++)
+        sum += took[i];
+    return sum;
 }
 
 static void trial_decide(struct tutti_stay_trial *trial)
 {
-    const uint64_t launched = trial_third(trial, 0), stayed = trial_third(trial, 1);
-    const int stays = stayed > 0 && stayed + stayed / SAVES < launched;
+    int stays = 1;
+    for (int part = 0; part < TUTTI_STAY_PARTS; part += 2) {
+        const uint64_t stayed = trial_sum(trial->took[part]), launched = trial_sum(trial->took[part + 1]);
+        stays &= stayed + stayed / SAVES < launched;
+    }
     const unsigned twice = 2 * trial->again;
     trial->again = stays != trial->stays || twice == 0 ? TUTTI_STAY_AGAIN
                    : twice < TUTTI_STAY_AGAIN_MOST     ? twice
@@ -37,28 +46,27 @@ static void trial_decide(struct tutti_stay_trial *trial)
     trial->stays = stays;
 }
 
-int tutti_stay_trial(struct tutti_stay_trial *trial, uint64_t ended, int served, int own)
+int tutti_stay_trial(struct tutti_stay_trial *trial, uint64_t ended, int own)
 {
     if (trial->before > 0 && ended > trial->before)
-        trial_note(trial, ended - trial->before, served);
+        trial_note(trial, ended - trial->before);
     trial->before = own ? ended : 0;
     if (!own)
         return 0;
     if (trial->n == trial->again)
-        trial->n = trial->seen[0] = trial->seen[1] = 0;
+        trial->n = 0;
     trial->n++;
     if (trial->n <= TUTTI_STAY_TRIAL)
-        return (trial->n - 1) % (TUTTI_STAY_WITH + TUTTI_STAY_WITHOUT) < TUTTI_STAY_WITH;
+        return (trial->n - 1) / TUTTI_STAY_PART % 2 == 0;
     if (trial->n == TUTTI_STAY_TRIAL + 1)
         trial_decide(trial);
     return trial->stays;
 }
 
-int tutti_stay_trials(struct tutti_stay_trial trials[TUTTI_STAY_KINDS], uint64_t ended, int served, int own,
-                      int is_long)
+int tutti_stay_trials(struct tutti_stay_trial trials[TUTTI_STAY_KINDS], uint64_t ended, int own, int is_long)
 {
     int stays = 0;
     for (int kind = 0; kind < TUTTI_STAY_KINDS; kind++)
-        stays |= tutti_stay_trial(&trials[kind], ended, served, own && kind == (is_long != 0));
+        stays |= tutti_stay_trial(&trials[kind], ended, own && kind == (is_long != 0));
     return stays;
 }
