@@ -4,7 +4,8 @@
  * The first message of an allocation does not wait for the mapping, if that takes long: the MPI carries it meanwhile,
  * and later ones until the allocation is known; short ones are staged. Argument `pays`: an allocation is mapped when
  * its messages have lost as much as a mapping takes. Argument `price`: as much as TUTTI_MAPPING_PRICE_US says. Argument
- * `credit`: one allocation is mapped on credit, and another one when messages of the first have saved as much. With
+ * `credit`: one allocation is mapped on credit, and another one when messages of the first have saved as much. Argument
+ * `arrays`: two that are sent from in turns are. With
  * TUTTI_HOST_MAPPING_US=20000 a mapping costs the same in each account, however long it takes: no account expects more
  * than 20 ms. Argument `scratch`: no scratch is taken before they have cost as much as scratch. Argument
  * `short`: once the receiver has mapped the scratch, short messages of new allocations are staged all the same, also
@@ -244,6 +245,28 @@ static void when_credit_ends(void)
     kit_close(&buffer);
 }
 
+/* Arrays that are sent from in turns: the second one is mapped on credit once the first one is known and used, the
+ * third one not, as two are owed for. */
+static void when_arrays_turn(void)
+{
+    struct kit_buffer array[3];
+    for (int i = 0; i < 3; i++)
+        kit_open(&array[i], KIT_DEVICE, BYTES);
+    message(&array[1], BYTES, 0);
+    int number = until_known(&array[0], 1);
+    CHECK(on_credit() == 1, "the first array is mapped on credit %llu times", (unsigned long long)on_credit());
+    for (int i = 1; i < 3; i++) {
+        for (int k = 0; k <= PAY_CREDIT; k++) {
+            message(&array[0], BYTES, number++);
+            message(&array[i], BYTES, number++);
+        }
+        const uint64_t n = on_credit();
+        CHECK(n == 2, "%llu arrays are mapped on credit after the turns of array %d", (unsigned long long)n, i);
+    }
+    for (int i = 0; i < 3; i++)
+        kit_close(&array[i]);
+}
+
 /* A new allocation for each message: none is mapped. Scratch is taken after so many messages, and not before. A
  * receiver maps an allocation all the same when the sender of a message that is not staged lets it wait for as long as
  * a mapping takes: a sender that another process keeps from running. */
@@ -385,6 +408,8 @@ int main(int argc, char **argv)
         when_joined();
     else if (argc > 1 && strcmp(argv[1], "credit") == 0)
         when_credit_ends();
+    else if (argc > 1 && strcmp(argv[1], "arrays") == 0)
+        when_arrays_turn();
     else if (argc > 1 && strcmp(argv[1], "scratch") == 0)
         when_scratch_pays();
     else if (argc > 1 && strcmp(argv[1], "short") == 0)

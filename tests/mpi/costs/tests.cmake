@@ -28,6 +28,7 @@ tutti_mpi_test(mpi-mapping-price PROGRAM mpi-mapping RANKS 2 ARGS price
 tutti_mpi_test(mpi-mapping-joined PROGRAM mpi-mapping RANKS 2 ARGS joined
                ENV ${slow} TUTTI_HOST_MAPPING_US=19000 TUTTI_HOST_JOINED_US=300 TIMEOUT 60)
 tutti_mpi_test(mpi-mapping-credit PROGRAM mpi-mapping RANKS 2 ARGS credit ENV ${slow} TUTTI_HOST_MAPPING_US=20000 EVERYWHERE TIMEOUT 60)
+tutti_mpi_test(mpi-mapping-arrays PROGRAM mpi-mapping RANKS 2 ARGS arrays ENV ${slow} TUTTI_HOST_MAPPING_US=20000 TIMEOUT 60)
 tutti_mpi_test(mpi-mapping-scratch PROGRAM mpi-mapping RANKS 2 ARGS scratch ENV ${slow} TUTTI_HOST_MAPPING_US=2000 TIMEOUT 90)
 tutti_mpi_test(mpi-mapping-short PROGRAM mpi-mapping RANKS 2 ARGS short ENV ${slow} TUTTI_HOST_MAPPING_US=2000 EVERYWHERE TIMEOUT 60)
 tutti_mpi_test(mpi-mapping-freed PROGRAM mpi-mapping RANKS 2 ARGS freed ENV ${slow} TUTTI_HOST_MAPPING_US=30 TIMEOUT 60)
