@@ -67,6 +67,15 @@ static void bcast(int count)
     MPI_Bcast(in, count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 }
 
+/* Left to the MPI, since the other ranks have host memory. */
+static void ibcast_mixed(int count)
+{
+    static double host[1];
+    MPI_Request request;
+    MPI_Ibcast(rank == 0 ? (void *)in : host, count, MPI_DOUBLE, 0, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 static void pack(int count)
 {
     int at = 0;
@@ -96,6 +105,7 @@ static const struct {
     {"MPI_Sendrecv of a strided type", sendrecv_strided, 16, 6},
     {"MPI_Bcast of 8 bytes", bcast, 1, 1},
     {"MPI_Bcast of 8 KiB", bcast, 1024, 7},
+    {"MPI_Ibcast of 8 bytes, host memory on other ranks", ibcast_mixed, 1, 1},
     {"MPI_Pack of a strided type", pack, 4, 1},
 };
 

@@ -170,7 +170,7 @@ static int row_copy(const struct tutti_blocks *blocks, enum tutti_direction dire
 /* All blocks, or the one named. Kernels of one GPU take theirs in one launch. */
 static int blocks_move(struct tutti_blocks *blocks, enum tutti_direction direction, int only)
 {
-    struct tutti_pack_job *jobs = calloc((size_t)blocks->n, sizeof *jobs);
+    struct tutti_pack_job single, *const jobs = blocks->n == 1 ? &single : calloc((size_t)blocks->n, sizeof *jobs);
     unsigned used = 0;
     int gpu = -1, status = jobs ? TUTTI_OK : TUTTI_ERR_MEMORY;
     const int first = only < 0 ? 0 : only, end = only < 0 ? blocks->n : only + 1;
@@ -221,7 +221,8 @@ static int blocks_move(struct tutti_blocks *blocks, enum tutti_direction directi
             gpu = -1;
         status = tutti_pack_now(gpu, jobs, used);
     }
-    free(jobs);
+    if (jobs != &single)
+        free(jobs);
     return status;
 }
 
@@ -348,12 +349,13 @@ int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side
         return TUTTI_OK;
     TUTTI_INSIDE();
     size_t n = (size_t)side->n;
-    blocks->block = calloc(n, sizeof *blocks->block);
-    blocks->own_displs = calloc(n, sizeof(MPI_Aint));
-    blocks->own_types = calloc(n, sizeof(MPI_Datatype));
-    if (!blocks->block || !blocks->own_displs || !blocks->own_types)
+    blocks->block = n == 1 ? &blocks->one : calloc(n, sizeof *blocks->block);
+    if (!blocks->block)
         return TUTTI_ERR_MEMORY;
     blocks->n = side->n;
+    if ((side->given.displs && !(blocks->own_displs = calloc(n, sizeof(MPI_Aint)))) ||
+        (side->given.types && !(blocks->own_types = calloc(n, sizeof(MPI_Datatype)))))
+        return TUTTI_ERR_MEMORY;
     const int measured = blocks_measure(blocks, side);
     if (measured == NO_MEMORY || (measured == MEASURED && !blocks_in_bytes(blocks, side)))
         return TUTTI_ERR_MEMORY;
@@ -414,7 +416,8 @@ void tutti_blocks_close(struct tutti_blocks *blocks)
         if (blocks->block[i].own_type)
             tutti_type_release(blocks->block[i].type);
     }
-    free(blocks->block);
+    if (blocks->block != &blocks->one)
+        free(blocks->block);
     free(blocks->own_counts);
     free(blocks->own_displs);
     free(blocks->own_types);

@@ -47,7 +47,7 @@ struct tutti_blocks {
     struct tutti_scratch scratch;
     size_t bytes;
     struct tutti_memory lies; /* what the first block lies in, if it stays until the blocks are closed; HOST: unknown */
-    struct tutti_block *block;
+    struct tutti_block *block, one; /* one: memory of a single block */
     void *own_counts, *own_displs;
     MPI_Datatype *own_types;
 };
