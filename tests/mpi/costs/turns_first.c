@@ -1,14 +1,23 @@
 /* First calls of two ranks whose kernels take turns on the GPU that they share: short ones stay staged, since kernels
  * would save little there; none of them is staged through memory that is not pinned, copies from which wait for turns;
  * no memory is mapped on credit. Calls of many bytes are accelerated all the same, and reductions when many have lost
- * that little. Argument 0: the ranks do not take turns, and all this is so after some calls. Needs TUTTI_STATS=1, and
- * slow mappings. */
+ * that little. Argument 0: the ranks do not take turns, as with MPS: reductions save little there too, and all else is
+ * accelerated after some calls. Needs TUTTI_STATS=1, and slow mappings. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "kit.h"
 
-enum { CALLS = 100, REDUCTIONS = 2700, LONG = 1 << 20, LONG_CALLS = 60, MESSAGES = 12, LENGTH = 16000, TAG = 5 };
+enum {
+    CALLS = 100,
+    FIRST = 200,
+    REDUCTIONS = 2700,
+    LONG = 1 << 20,
+    LONG_CALLS = 60,
+    MESSAGES = 12,
+    LENGTH = 16000,
+    TAG = 5
+};
 static const char staged_why[] = "first calls of a communicator";
 static struct kit_buffer out, in;
 static unsigned char data[LONG];
@@ -75,6 +84,10 @@ int main(int argc, char **argv)
         exchange(i);
     const uint64_t lent = kit_counted("allocations of this rank", "to be mapped on credit");
     CHECK((lent > 0) == !turns, "%llu allocations are mapped on credit", (unsigned long long)lent);
+    for (int i = 0; i < FIRST && !turns; i++)
+        allreduce(i);
+    CHECK(turns || kit_counted("MPI_Allreduce", staged_why) == FIRST, "%llu of the first %d reductions are staged",
+          (unsigned long long)kit_counted("MPI_Allreduce", staged_why), FIRST);
     for (int i = 1; i < CALLS; i++) {
         bcast(i, 8);
         allreduce(i);
