@@ -20,6 +20,12 @@ static void contents(int bytes)
         data[b] = (char)random_mix(kit_seed + (uint64_t)number * 1000003 + (uint64_t)b);
 }
 
+/* The receiver has taken the message: a sender that waited for long has packed it, and its call has returned before. */
+static void message_is_taken(void)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* A message into memory of this kind. 1: it was left to the MPI, for what the receiver did before. */
 static int message(int bytes, enum kit_kind kind)
 {
@@ -28,6 +34,7 @@ static int message(int bytes, enum kit_kind kind)
     contents(bytes);
     if (kit_rank == 0) {
         MPI_Send(kit_put(&out, 0, data, (size_t)bytes), bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+        message_is_taken();
         const uint64_t now = kit_counted(call, why) - left;
         CHECK(now + kit_counted(call, fetched) - taken == 1, "message %d goes another way", number);
         return (int)now;
@@ -35,6 +42,7 @@ static int message(int bytes, enum kit_kind kind)
     int guards;
     char *const at = kit_put(&into[kind], 0, NULL, (size_t)bytes);
     MPI_Recv(at, bytes, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    message_is_taken();
     CHECK(memcmp(kit_get(&into[kind], &guards), data, (size_t)bytes) == 0 && guards, "message %d: wrong bytes", number);
     return 0;
 }
@@ -84,6 +92,7 @@ static void exchange(void)
         char *const at = kit_put(&out, 0, data, BYTES), *const to = kit_put(&into[KIT_HOST], 0, NULL, BYTES);
         MPI_Sendrecv(at, BYTES, MPI_BYTE, 1 - kit_rank, TAG, to, BYTES, MPI_BYTE, 1 - kit_rank, TAG, MPI_COMM_WORLD,
                      MPI_STATUS_IGNORE);
+        message_is_taken();
         CHECK(memcmp(kit_get(&into[KIT_HOST], NULL), data, BYTES) == 0, "exchange %d: wrong bytes", i);
     }
     const uint64_t left = kit_counted("MPI_Sendrecv", why) - before;
