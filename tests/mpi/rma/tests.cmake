@@ -29,6 +29,10 @@ tutti_mpi_test(mpi-rma-repeated-updates PROGRAM mpi-repeated_updates RANKS 2 ENV
 # Memory that is attached before other ranks have met a GPU.
 tutti_mpi_test(mpi-rma-unmet PROGRAM mpi-unmet RANKS 2 ENV ${stats} TIMEOUT 60 MPIS openmpi mpich mpich5)
 
+# Regions for which there is no row.
+program(attach_refused)
+tutti_mpi_test(mpi-rma-attach-refused PROGRAM mpi-attach_refused RANKS 2 ENV ${stats} TIMEOUT 60 MPIS mpich)
+
 # Random programs on windows of every flavour; a plain model says what memory must hold.
 program(model EVERYWHERE WITH rma/model_draw.c rma/model_operate.c rma/model_run.c rma/model_steps.c rma/model_text.c rma/model_types.c every/every_memory.c)
 set(its TIMEOUT 240 ENV ${stats})
