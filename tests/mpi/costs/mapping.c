@@ -41,11 +41,11 @@ enum {
     /* Messages that lose so much that the allocation is mapped on credit, 50 us: packed ones lose 5 us each, staged
      * ones more. */
     PAY_CREDIT = 10,
-    JOINED = 4, /* of SHORT_LIVED allocations more than so many are mapped on credit where each has been saved */
-    TRIES = 10,
     PAY_SCRATCH = 497, /* that lose as much beside packed ones as scratch costs (8.1 us each, 4 ms) */
     EARN = 60,         /* messages of LONGER bytes of a mapped allocation that save a mapping of 20 ms */
-    PAY_JOINED = 10,   /* the same of one that is joined, 4 ms at most */
+    EARN_FIRST = 100,  /* the same of 30 ms */
+    JOINED_US = 2000,  /* TUTTI_HOST_JOINED_US */
+    EARN_JOINED = 10,  /* the same of such a mapping, but not of one of 20 ms */
     SHORT_LIVED = 12,  /* with all their messages less than scratch costs */
     MOST = 5000
 };
@@ -138,19 +138,14 @@ static void before_it_is_mapped(void)
     kit_close(&buffer);
 }
 
-/* Each allocation sends as many messages as bring it a mapping on credit, and one more, and is freed. mapped: messages
- * from there save behind each of them what it has cost; NULL: none. */
-static void short_lived(struct kit_buffer *mapped)
+/* An allocation sends as many messages as bring it a mapping on credit, and one more, and is freed. */
+static void short_lived(void)
 {
-    for (int a = 0; a < SHORT_LIVED; a++) {
-        struct kit_buffer buffer;
-        kit_open(&buffer, KIT_DEVICE, BYTES);
-        for (int i = 0; i <= PAY_CREDIT; i++)
-            message(&buffer, BYTES, i);
-        kit_close(&buffer);
-        for (int i = 0; i < PAY_JOINED && mapped; i++)
-            message(mapped, LONGER, i);
-    }
+    struct kit_buffer buffer;
+    kit_open(&buffer, KIT_DEVICE, BYTES);
+    for (int i = 0; i <= PAY_CREDIT; i++)
+        message(&buffer, BYTES, i);
+    kit_close(&buffer);
 }
 
 static uint64_t on_credit(void)
@@ -168,7 +163,8 @@ static uint64_t spend_credit(void)
     uint64_t spent = 0, before;
     do {
         before = spent;
-        short_lived(NULL);
+        for (int i = 0; i < SHORT_LIVED; i++)
+            short_lived();
         spent = on_credit() - first;
     } while (spent > before && spent <= 1);
     CHECK(spent <= 1, "%llu allocations are mapped on credit, though nothing is saved", (unsigned long long)spent);
@@ -178,22 +174,44 @@ static uint64_t spend_credit(void)
     return spent;
 }
 
-/* Once memory of the peer is mapped, and has paid for that, further mappings cost less (TUTTI_HOST_JOINED_US), and
- * few messages pay for each. Each costs what the one before took: where the machine held one, once more. */
+static void save(struct kit_buffer *mapped, int messages)
+{
+    for (int i = 0; i < messages; i++)
+        message(mapped, LONGER, i);
+}
+
+/* 1 if a new allocation is mapped on credit: nothing is owed any more for the one before. Also if a message took as
+ * long as a mapping: then its receiver may have mapped the allocation before. */
+static int lends(void)
+{
+    struct kit_buffer buffer;
+    const uint64_t before = on_credit();
+    uint64_t longest = 0;
+    int lent = 0;
+    kit_open(&buffer, KIT_DEVICE, BYTES);
+    for (int i = 0; i <= PAY_CREDIT && !lent; i++) {
+        const uint64_t us = message(&buffer, BYTES, i);
+        lent = on_credit() > before;
+        longest = us > longest && !lent ? us : longest;
+    }
+    kit_close(&buffer);
+    MPI_Allreduce(MPI_IN_PLACE, &longest, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+    return lent || longest >= JOINED_US;
+}
+
+/* Once memory of the peer is mapped, and has paid for that, further mappings cost less. The next one has the price of
+ * the device (TUTTI_HOST_JOINED_US). Each further one costs what the one before took, but not more than 20 ms. */
 static void when_joined(void)
 {
     struct kit_buffer buffer;
-    uint64_t n = 0;
     kit_open(&buffer, KIT_DEVICE, LONGER);
-    int number = until_known(&buffer, 0);
-    for (int tries = 0; n <= JOINED && tries < TRIES; tries++) {
-        for (int i = 0; i < EARN; i++)
-            message(&buffer, LONGER, number++);
-        const uint64_t before = on_credit();
-        short_lived(&buffer);
-        n = on_credit() - before;
-    }
-    CHECK(n > JOINED, "%llu of %d allocations are mapped on credit", (unsigned long long)n, SHORT_LIVED);
+    until_known(&buffer, 0);
+    save(&buffer, EARN_FIRST);
+    CHECK(lends(), "the second allocation is not mapped on credit");
+    save(&buffer, EARN_JOINED);
+    CHECK(lends(), "the third allocation is not mapped on credit: the second one costs more than a joined one");
+    save(&buffer, EARN);
+    CHECK(lends(), "the fourth allocation is not mapped on credit: the third one costs more than it took");
     kit_close(&buffer);
 }
 

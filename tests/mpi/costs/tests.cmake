@@ -26,7 +26,7 @@ tutti_mpi_test(mpi-mapping-pays PROGRAM mpi-mapping RANKS 2 ARGS pays ENV ${slow
 tutti_mpi_test(mpi-mapping-price PROGRAM mpi-mapping RANKS 2 ARGS price
                ENV ${slow} TUTTI_HOST_MAPPING_US=300000 TUTTI_MAPPING_PRICE_US=2000 TIMEOUT 90)
 tutti_mpi_test(mpi-mapping-joined PROGRAM mpi-mapping RANKS 2 ARGS joined
-               ENV ${slow} TUTTI_HOST_MAPPING_US=19000 TUTTI_HOST_JOINED_US=300 TIMEOUT 60)
+               ENV ${slow} TUTTI_HOST_MAPPING_US=30000 TUTTI_HOST_JOINED_US=2000 TIMEOUT 60)
 tutti_mpi_test(mpi-mapping-credit PROGRAM mpi-mapping RANKS 2 ARGS credit ENV ${slow} TUTTI_HOST_MAPPING_US=20000 EVERYWHERE TIMEOUT 60)
 tutti_mpi_test(mpi-mapping-arrays PROGRAM mpi-mapping RANKS 2 ARGS arrays ENV ${slow} TUTTI_HOST_MAPPING_US=20000 TIMEOUT 60)
 tutti_mpi_test(mpi-mapping-scratch PROGRAM mpi-mapping RANKS 2 ARGS scratch ENV ${slow} TUTTI_HOST_MAPPING_US=2000 TIMEOUT 90)
