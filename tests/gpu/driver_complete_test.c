@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -216,24 +217,29 @@ static void test_copy_ordinary(void **state)
 {
     (void)state;
     void *memory;
-    static char text[100] = "ordinary", back[100] = ""; /* the driver is not asked about the stack */
+    enum { BYTES = 100 };
+    char *const text = mmap(NULL, 2 * BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *const back = text + BYTES; /* the driver is not asked about the stack, and once about a page of the heap */
+    assert_true(text != MAP_FAILED);
+    strcpy(text, "ordinary");
     fake->current(0);
-    assert_int_equal(device->memory.alloc(0, sizeof text, &memory), TUTTI_OK);
+    assert_int_equal(device->memory.alloc(0, BYTES, &memory), TUTTI_OK);
     const unsigned long queries = fake->queries, waits = fake->waits;
     unsigned long calls = fake->calls;
-    assert_int_equal(device->memory.copy_ordinary(0, 1, memory, text, sizeof text), TUTTI_OK);
+    assert_int_equal(device->memory.copy_ordinary(0, 1, memory, text, BYTES), TUTTI_OK);
     const unsigned long in = fake->calls - calls;
     calls = fake->calls;
-    assert_int_equal(device->memory.copy_ordinary(0, 0, back, memory, sizeof text), TUTTI_OK);
+    assert_int_equal(device->memory.copy_ordinary(0, 0, back, memory, BYTES), TUTTI_OK);
     assert_int_equal(fake->calls - calls, in);
     assert_string_equal(back, "ordinary");
     assert_int_equal(fake->queries, queries);
     assert_int_equal(fake->waits, waits);
     calls = fake->calls;
-    assert_int_equal(device->memory.copy_now(memory, text, sizeof text), TUTTI_OK);
+    assert_int_equal(device->memory.copy_now(memory, text, BYTES), TUTTI_OK);
     assert_int_equal(fake->calls - calls, in + 3); /* what either side is, and whether the context was reset */
     assert_int_equal(fake->queries, queries + 2);
     assert_int_equal(device->memory.free(memory), TUTTI_OK);
+    munmap(text, 2 * BYTES);
     fake->current(-1);
 }
 

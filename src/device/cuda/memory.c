@@ -2,6 +2,7 @@
 
 #include "core/counters.h"
 #include "core/log.h"
+#include "core/ordinary.h"
 #include "core/stack.h"
 #include "core/status.h"
 #include "device/cuda/gpu.h"
@@ -30,10 +31,13 @@ static void ask_driver(const void *pointer, unsigned attributes, struct tutti_me
     void *values[ALL_ATTRIBUTES] = {&type, &managed, &ordinal, &id, &asked->complete, &base, &bytes, &asked->owner};
     *asked = (struct asked){0};
     *out = (struct tutti_memory){.kind = TUTTI_MEMORY_HOST, .gpu = -1};
-    if (!pointer || tutti_stack_holds(pointer) || !tutti_cuda_ready())
+    if (!pointer || tutti_stack_holds(pointer) || tutti_ordinary_holds(pointer) || !tutti_cuda_ready())
         return;
     tutti_count("GPU driver", TUTTI_OUTCOME_ASKED, "what memory is");
-    if (tutti_cuda.PointerGetAttributes(attributes, wanted, values, (CUdeviceptr)pointer) != CUDA_SUCCESS || type == 0)
+    const CUresult result = tutti_cuda.PointerGetAttributes(attributes, wanted, values, (CUdeviceptr)pointer);
+    if (result == CUDA_SUCCESS && type == 0)
+        tutti_ordinary_note(pointer);
+    if (result != CUDA_SUCCESS || type == 0)
         return;
     out->id = id;
     if (managed || type == CU_MEMORYTYPE_UNIFIED) {
@@ -187,6 +191,7 @@ static int register_host(void *host, size_t bytes, struct tutti_cuda_context *co
         free(entry);
         return tutti_cuda_check(result, "mapping host memory", context);
     }
+    tutti_ordinary_forget(host, bytes);
     entry->host = host;
     entry->uses = 1;
     entry->owned = result == CUDA_SUCCESS;

@@ -14,6 +14,7 @@
 
 #include "core/counters.h"
 #include "core/log.h"
+#include "core/ordinary.h"
 #include "core/settings.h"
 #include "core/stack.h"
 #include "core/status.h"
@@ -179,6 +180,7 @@ static int pinned_add(void *base, size_t bytes)
     *pinned = (struct pinned){all_pinned, base, bytes};
     all_pinned = pinned;
     pthread_mutex_unlock(&pinned_lock);
+    tutti_ordinary_forget(base, bytes);
     return 1;
 }
 
@@ -209,12 +211,15 @@ void tutti_host_classify(const void *pointer, struct tutti_memory *out)
 {
     struct tutti_host_region region;
     *out = (struct tutti_memory){.kind = TUTTI_MEMORY_HOST, .gpu = -1};
-    if (tutti_stack_holds(pointer))
+    if (tutti_stack_holds(pointer) || tutti_ordinary_holds(pointer))
         return;
     tutti_count("GPU driver", TUTTI_OUTCOME_ASKED, "what memory is");
     tutti_host_asked_pass();
     if (!memory_find(pointer, &region)) {
-        out->kind = is_pinned(pointer) ? TUTTI_MEMORY_PINNED : TUTTI_MEMORY_HOST;
+        if (is_pinned(pointer))
+            out->kind = TUTTI_MEMORY_PINNED;
+        else
+            tutti_ordinary_note(pointer);
         return;
     }
     tutti_host_look();

@@ -181,7 +181,8 @@ static void save(struct kit_buffer *mapped, int messages)
 }
 
 /* 1 if a new allocation is mapped on credit: nothing is owed any more for the one before. Also if a message took as
- * long as a mapping: then its receiver may have mapped the allocation before. */
+ * long as a mapping: then its receiver may have mapped the allocation before. And if a receiver was so late that the
+ * sender has taken scratch: then messages are packed, which lose too little for a mapping. */
 static int lends(void)
 {
     struct kit_buffer buffer;
@@ -195,6 +196,8 @@ static int lends(void)
         longest = us > longest && !lent ? us : longest;
     }
     kit_close(&buffer);
+    if (kit_counted("scratch for messages", "allocated") > 0)
+        longest = JOINED_US;
     MPI_Allreduce(MPI_IN_PLACE, &longest, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
     return lent || longest >= JOINED_US;
 }
