@@ -8,6 +8,7 @@
  * Argument `staged`: nonblocking calls that the MPI makes, by way of host memory. They ask once what their buffer is,
  * and once more where it is filled at the end; few bytes are copied by a kernel. Needs TUTTI_STATS=1. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kit.h"
@@ -144,6 +145,29 @@ static void staged_calls(void)
           (unsigned long long)launched);
 }
 
+static double sum[2];
+
+static void reduce_static(int unused)
+{
+    (void)unused;
+    MPI_Allreduce(&sum[0], &sum[1], 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+/* Host memory: of static data, and of the heap, on two pages that the device did not know before. */
+static void host_memory(void)
+{
+    static char bytes[64];
+    check("MPI_Allreduce of static data", reduce_static, 8, 0, 0);
+    from[0] = to[0] = bytes;
+    check("a message of static data", ping, sizeof bytes, 0, 0);
+    from[0] = to[0] = malloc(sizeof bytes);
+    if (CHECK(from[0] != NULL, "no memory")) {
+        memset(from[0], 0, sizeof bytes);
+        check("a message of the heap", ping, sizeof bytes, 0, 0);
+    }
+    free(from[0]);
+}
+
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
@@ -174,5 +198,6 @@ int main(int argc, char **argv)
         kit_close(&out[i]);
         kit_close(&in[i]);
     }
+    host_memory();
     return kit_end("questions");
 }
