@@ -139,6 +139,11 @@ static int release_memory(int gpu, const struct tutti_export *what, void *base)
     return TUTTI_OK;
 }
 
+static uint64_t joined_ns(void)
+{
+    return COUNTED_JOINED_NS;
+}
+
 const struct tutti_device counted_device = {.name = "counting",
                                             .kinds = "",
                                             .simulates = 1,
@@ -153,4 +158,5 @@ const struct tutti_device counted_device = {.name = "counting",
                                             .memory.free = free_it,
                                             .share.export = export_memory,
                                             .share.import = import_memory,
-                                            .share.release = release_memory};
+                                            .share.release = release_memory,
+                                            .share.joined_ns = joined_ns};

@@ -15,10 +15,10 @@
 #include "counted.h"
 #include "kit.h"
 #include "support/rndv_set.h"
-#include "team/endpoint.h"
+#include "team/endpoint/endpoint_own.h"
 #include "team/invalidation.h"
 
-enum { SENDER, RECEIVER, RANKS, KNOWN = TUTTI_ENDPOINT_KNOWN, SCRATCH = 1 << 20, BYTES = 64 };
+enum { SENDER, RECEIVER, RANKS, KNOWN = TUTTI_ENDPOINT_KNOWN, SCRATCH = 1 << 20, BYTES = 64, TOOK = 5 };
 
 static struct tutti_node *node[RANKS];
 static struct tutti_endpoint *endpoint[RANKS];
@@ -258,11 +258,18 @@ static void refused_at_first(void)
            tutti_endpoint_mapped(endpoint[RECEIVER], SENDER, 0) != TUTTI_MAPS)
         poll_both();
     CHECK(counted_refuses() == 0, "mapped though the device refuses");
+    _Atomic uint64_t *const took = &tutti_endpoint_mine(endpoint[RECEIVER])->mapping_ns[TUTTI_MAPPING_SMALL];
+    CHECK(atomic_load(took) == COUNTED_JOINED_NS, "the first mapping joins GPUs: the next one takes %llu ns",
+          (unsigned long long)atomic_load(took));
+    atomic_store(took, TOOK);
     counted_refuse(3);
     const uint64_t id = ++ids;
     while (!message(id))
-        ;
+        CHECK(counted_refuses() == 0 || atomic_load(took) == TOOK,
+              "a mapping that fails has the price of the next one");
     CHECK(counted_refuses() == 0, "known though the device refuses");
+    CHECK(atomic_load(took) != TOOK && atomic_load(took) != COUNTED_JOINED_NS,
+          "a further mapping takes as long as it took, %llu ns", (unsigned long long)atomic_load(took));
 }
 
 static int rank_main(struct tutti_transport *transport, void *with)

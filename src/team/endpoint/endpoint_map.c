@@ -104,12 +104,14 @@ static void settle_scratch(struct tutti_endpoint *endpoint, int peer, uint64_t i
 }
 
 /* For the price of the next ones: the first mapping of a peer's memory has joined the GPUs, and the first large one has
- * made room for such ones, which they need not. */
+ * made room for such ones, which they need not. One that failed, as the peer has freed the memory, says nothing. */
 static void map_took(struct tutti_endpoint *endpoint, struct tutti_endpoint_from *from, uint64_t ns)
 {
     _Atomic uint64_t *const mapping_ns = tutti_endpoint_mine(endpoint)->mapping_ns;
     const enum tutti_mapping_size size = tutti_mapping_size(from->asked.bytes);
-    if (!from->joined[size] && from->mapped && endpoint->device->share.joined_ns) {
+    if (!from->mapped)
+        return;
+    if (!from->joined[size] && endpoint->device->share.joined_ns) {
         from->joined[size] = 1;
         ns = endpoint->device->share.joined_ns();
     }
