@@ -107,15 +107,12 @@ static void settle_scratch(struct tutti_endpoint *endpoint, int peer, uint64_t i
  * made room for such ones, which they need not. One that failed, as the peer has freed the memory, says nothing. */
 static void map_took(struct tutti_endpoint *endpoint, struct tutti_endpoint_from *from, uint64_t ns)
 {
-    _Atomic uint64_t *const mapping_ns = tutti_endpoint_mine(endpoint)->mapping_ns;
     const enum tutti_mapping_size size = tutti_mapping_size(from->asked.bytes);
-    if (!from->mapped)
-        return;
     if (!from->joined[size] && endpoint->device->share.joined_ns) {
         from->joined[size] = 1;
         ns = endpoint->device->share.joined_ns();
     }
-    atomic_store_explicit(&mapping_ns[size], ns > 0 ? ns : 1, memory_order_relaxed);
+    atomic_store_explicit(&tutti_endpoint_mine(endpoint)->mapping_ns[size], ns > 0 ? ns : 1, memory_order_relaxed);
 }
 
 /* On a thread beside: the driver takes milliseconds. */
@@ -134,7 +131,8 @@ static void map_asked(void *with)
         from->mapped = NULL;
     if (from->fd >= 0)
         close(from->fd);
-    map_took(endpoint, from, tutti_now_ns() - begun);
+    if (from->mapped)
+        map_took(endpoint, from, tutti_now_ns() - begun);
     atomic_store_explicit(&from->mapping, TUTTI_ENDPOINT_MAPPED, memory_order_release);
     tutti_endpoint_ended(endpoint);
 }
