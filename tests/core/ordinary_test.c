@@ -18,6 +18,13 @@ static int holds(const void *pointer)
     return tutti_ordinary_holds(pointer);
 }
 
+/* 1 if the page takes a place of the table. */
+static int takes_place(const void *pointer)
+{
+    const uint64_t page = (uintptr_t)pointer >> TUTTI_ORDINARY_PAGE;
+    return tutti_ordinary_pages[page % TUTTI_ORDINARY_PAGES] >> TUTTI_ORDINARY_LEFT == page;
+}
+
 static int believed(const void *pointer)
 {
     int times = 0;
@@ -84,6 +91,7 @@ int main(void)
     CHECK(!holds(apart) && !holds(&own) && !holds((void *)(uintptr_t)main) && !holds(NULL) &&
               !holds((void *)UINTPTR_MAX),
           "mappings, the stack and code may become a device's");
+    CHECK(takes_place(filled) && !takes_place(apart) && !takes_place(&own), "pages elsewhere take no place");
     munmap(apart, PAGES * PAGE);
     printf("%ld checks, %ld failed\n", check_done(), check_failed());
     return check_failed() != 0;

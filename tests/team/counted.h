@@ -6,7 +6,7 @@
 #include "device/device.h"
 
 enum { COUNTED_IDS = 20000, COUNTED_BYTES = 4096 }; /* bytes of each */
-enum { COUNTED_JOINED_NS = 777 };                   /* that a mapping is said to take once GPUs are joined */
+enum { COUNTED_JOINED_NS = 777 };                   /* the device's share.joined_ns() */
 
 /* Without streams, kernels or copies. Allocations of alloc() have numbers from the end on. */
 extern const struct tutti_device counted_device;

@@ -19,8 +19,7 @@ static inline uint64_t tutti_repeat_key(uint64_t key, const void *buffer, uint64
 /* 1: the call has been made. */
 static inline int tutti_repeats(const struct tutti_comm *state, uint64_t key)
 {
-    return atomic_load_explicit(&((struct tutti_comm *)(uintptr_t)state)->made[key % TUTTI_REPEATS],
-                                memory_order_relaxed) == key;
+    return atomic_load_explicit(&state->made[key % TUTTI_REPEATS], memory_order_relaxed) == key;
 }
 
 /* The outcome of a call. */

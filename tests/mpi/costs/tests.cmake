@@ -94,8 +94,7 @@ tutti_mpi_test(mpi-turns-mps PROGRAM mpi-turns RANKS 2 ARGS 0 TIMEOUT 90
                ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_GPUS=1)
 tutti_mpi_test(mpi-turns-apart PROGRAM mpi-turns RANKS 2 ARGS 0 TIMEOUT 90
                ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_GPUS=2 TUTTI_HOST_LINKS=all TUTTI_HOST_TURNS_US=500)
-program(turns_late)
-tutti_mpi_test(mpi-turns-late PROGRAM mpi-turns_late RANKS 2 TIMEOUT 60
+tutti_mpi_test(mpi-turns-late PROGRAM mpi-turns RANKS 2 ARGS late TIMEOUT 60
                ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_GPUS=1 TUTTI_HOST_MAPPING_US=500 TUTTI_HOST_TURNS_US=500)
 program(turns_first)
 foreach(turns 0 1)

@@ -1,6 +1,8 @@
 /* Two ranks whose processes take turns on the GPU that they share: messages and windows of them are fetched by copies
  * through pinned memory, which wait for no turn, with a kernel now and then. The argument is 1 if the ranks take
- * turns; otherwise kernels fetch all messages. No message is staged. */
+ * turns; otherwise kernels fetch all messages. No message is staged. late: on a device where loading kernels takes
+ * longer than a message, engines stand for them at first, and their copies within the GPU take turns too: after one
+ * that has waited, copies through pinned memory fetch. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +11,7 @@
 
 #include "kit.h"
 
-enum { MOST = 1 << 20, TIMES = 8, WINDOW = 16, WINDOWS = 8, LENGTH = 64 << 10, TAG = 6 };
+enum { MOST = 1 << 20, TIMES = 8, WINDOW = 16, WINDOWS = 8, LENGTH = 64 << 10, LATE = 200, TAG = 6 };
 enum form { SEND, ISEND, PERSISTENT, SENDRECV, FORMS };
 static const char *const forms[FORMS] = {"MPI_Send", "MPI_Isend", "MPI_Send_init", "MPI_Sendrecv"};
 static const int lengths[] = {1, 2, 3, 8, 511, 4097, 24 << 10, (32 << 10) - 1, 32 << 10, (512 << 10) + 1, MOST};
@@ -117,6 +119,21 @@ static void windows(int persistent)
           WINDOWS * WINDOW);
 }
 
+static void late(void)
+{
+    const int before = passed();
+    for (int i = 0; i < LATE; i++) {
+        if (kit_rank == 0) {
+            MPI_Send(kit_put(&out, 0, contents(0, i, LENGTH), LENGTH), LENGTH, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+            continue;
+        }
+        MPI_Recv(kit_put(&in, 0, NULL, LENGTH), LENGTH, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        arrived(0, i, LENGTH, "MPI_Send");
+    }
+    const int now = passed() - before;
+    CHECK(kit_rank == 0 || now > LATE / 2, "copies through pinned memory fetched %d of %d messages", now, LATE);
+}
+
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
@@ -124,18 +141,21 @@ int main(int argc, char **argv)
         kit_skip("turns", "two ranks with the library are needed");
     if (tutti_gpu_count() > 0)
         tutti_gpu_set(kit_rank % tutti_gpu_count());
-    turns = argc > 1 ? atoi(argv[1]) : 0;
-    kit_open(&out, KIT_DEVICE, MOST);
-    kit_open(&in, KIT_DEVICE, MOST);
-    kit_open_endpoints(&out, &in, MOST, TAG);
-    for (int form = 0; form < FORMS; form++) {
+    const int is_late = argc > 1 && strcmp(argv[1], "late") == 0, most = is_late ? LENGTH : MOST;
+    turns = argc > 1 ? is_late || atoi(argv[1]) : 0;
+    kit_open(&out, KIT_DEVICE, (size_t)most);
+    kit_open(&in, KIT_DEVICE, (size_t)most);
+    kit_open_endpoints(&out, &in, most, TAG);
+    if (is_late)
+        late();
+    for (int form = 0; form < FORMS && !is_late; form++) {
         for (int l = 0; l < LENGTHS; l++)
             one_form((enum form)form, lengths[l]);
     }
-    windows(0);
-    windows(1);
+    for (int persistent = 0; persistent < 2 && !is_late; persistent++)
+        windows(persistent);
     /* Which ones depends on when they arrive: a sender packs those that wait for long. p2p.turns has the choice. */
-    CHECK(!turns || passed() > 0, "copies have fetched no message");
+    CHECK(!turns || (is_late && kit_rank == 0) || passed() > 0, "copies have fetched no message");
     kit_close(&out);
     kit_close(&in);
     return kit_end("turns");
