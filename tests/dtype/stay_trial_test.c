@@ -175,6 +175,25 @@ static void places(void **state)
     }
 }
 
+/* Of the parts in which none may stay each timed fetch counts, from the first to the last one, and none of those
+ * before: one more long time among those that do not count moves a long one to those that do. */
+static void timed(void **state)
+{
+    enum { SHORT = 64000, LONG = 100000, SPARE = TUTTI_STAY_TIMED / 3 };
+    (void)state;
+    for (int at = 0; at < TUTTI_STAY_PART; at++) {
+        begin(0);
+        for (int i = 0; i <= TRIAL; i++) {
+            const int place = i % TUTTI_STAY_PART, may = tutti_stay_trial(&trial, now, 1),
+                      other = place + (place < at), /* its number among those of the part but `at` */
+                is_long = i < TRIAL && !may && (place == at || other >= TUTTI_STAY_PART - SPARE);
+            now += is_long ? LONG : SHORT;
+        }
+        assert_int_equal(trial.stays, at >= TUTTI_STAY_SETTLES);
+        assert_int_equal(trial.again, TUTTI_STAY_AGAIN);
+    }
+}
+
 /* Usual fetches and long copies in turns, each behind work, and others behind none: kernels stay for those alone for
  * which that takes less. */
 static void kinds(void **state)
@@ -206,8 +225,8 @@ static void kinds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shorter_way), cmocka_unit_test(little), cmocka_unit_test(changes),
-        cmocka_unit_test(straddles),   cmocka_unit_test(places), cmocka_unit_test(kinds),
+        cmocka_unit_test(shorter_way), cmocka_unit_test(little), cmocka_unit_test(changes), cmocka_unit_test(straddles),
+        cmocka_unit_test(places),      cmocka_unit_test(kinds),  cmocka_unit_test(timed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

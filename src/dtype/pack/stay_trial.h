@@ -26,11 +26,13 @@ enum {
 
 /* Of the launches of one stream; all zero at first. */
 struct tutti_stay_trial {
-    uint32_t took[TUTTI_STAY_PARTS][TUTTI_STAY_TIMED]; /* work with the fetch behind it, ns */
+    uint32_t took[TUTTI_STAY_TIMED]; /* in the part under way: work with the fetch behind it, ns; the shortest first */
+    uint64_t sum;                    /* of the times that count, of the part before */
     uint64_t before; /* when the fetch before the last one had ended, ns; 0: there was no work between the two */
     unsigned n;      /* fetches behind work since the trial began, */
     unsigned again;  /* of which the last one is followed by the next trial */
-    int stays;       /* what the trial has shown */
+    int saved;       /* 1: kernels that stay have saved time in each pair of parts so far */
+    int stays;       /* what the last trial has shown */
 };
 
 /* Before each fetch. ended: when the last one ended, ns. own: 1 if the program has done something of its own since:
