@@ -271,9 +271,10 @@ static int move_run(struct tutti_team *team, const struct tutti_call *call, uint
 /* The call has gone by the row of this `how`, or by none. */
 static void move_missed(const struct tutti_team *team, const struct tutti_call *call, const char *how)
 {
-    for (int i = 0; call->move && i < TUTTI_MOVES; i++) {
-        if (call->move->named >> i & 1 && tutti_moves[i]->missed && tutti_moves[i]->how != how)
-            tutti_moves[i]->missed(team, call);
+    for (uint32_t named = call->move ? call->move->named : 0; named; named &= named - 1) {
+        const struct tutti_algorithm *const row = tutti_moves[__builtin_ctz(named)];
+        if (row->missed && row->how != how)
+            row->missed(team, call);
     }
 }
 

@@ -10,9 +10,8 @@ enum {
 void tutti_endpoint_note_to_host(struct tutti_endpoint *endpoint, int peer, int host)
 {
     _Atomic uint8_t *const count = &tutti_endpoint_mine(endpoint)->to_host[peer];
-    const unsigned before = atomic_load_explicit(count, memory_order_relaxed), now = !host            ? 0
-                                                                                     : before < AFTER ? before + 1
-                                                                                                      : before;
+    const unsigned before = atomic_load_explicit(count, memory_order_relaxed),
+                   now = host ? before + (before < AFTER) : 0;
     if (now != before) /* the peer keeps the line in its caches */
         atomic_store_explicit(count, (uint8_t)now, memory_order_relaxed);
 }
