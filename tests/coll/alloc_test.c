@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "coll/coll.h"
+#include "coll/sums.h"
 #include "core/status.h"
 #include "support/check.h"
 #include "support/threads.h"
@@ -66,14 +67,7 @@ static void reduce(struct tutti_team *team, struct seen *mine, int call)
     CHECK(tutti_alloc(sizeof host, (void **)&in) == 0 && tutti_alloc(sizeof host, (void **)&out) == 0 &&
               tutti_copy(in, host, sizeof host) == 0,
           "device memory");
-    const struct tutti_call asked = {.collective = TUTTI_COLLECTIVE_ALLREDUCE,
-                                     .in = in,
-                                     .out = out,
-                                     .count = COUNT,
-                                     .type = TUTTI_TYPE_I32,
-                                     .op = TUTTI_OP_SUM,
-                                     .kind = TUTTI_ARRIVAL_DEVICE,
-                                     .gpu = -1};
+    const struct tutti_call asked = sum_call(TUTTI_COLLECTIVE_ALLREDUCE, in, out, COUNT);
     counting = team->rank == VICTIM;
     mine->status[call] = tutti_reduce_run(team, &asked, &taken, &why);
     counting = 0;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "coll/coll.h"
+#include "coll/sums.h"
 #include "core/status.h"
 #include "support/check.h"
 #include "support/threads.h"
@@ -27,14 +28,7 @@ static int sum(struct tutti_team *team, const char *algorithm)
     for (int i = 0; i < COUNT; i++)
         host[i] = i + team->rank;
     CHECK(tutti_alloc(sizeof host, (void **)&buffer) == 0 && tutti_copy(buffer, host, sizeof host) == 0, "alloc");
-    struct tutti_call call = {.collective = TUTTI_COLLECTIVE_ALLREDUCE,
-                              .in = buffer,
-                              .out = buffer,
-                              .count = COUNT,
-                              .type = TUTTI_TYPE_I32,
-                              .op = TUTTI_OP_SUM,
-                              .kind = TUTTI_ARRIVAL_DEVICE,
-                              .gpu = -1};
+    struct tutti_call call = sum_call(TUTTI_COLLECTIVE_ALLREDUCE, buffer, buffer, COUNT);
     enum tutti_reduce_outcome taken;
     const char *why = "?";
     int status = tutti_reduce_run(team, &call, &taken, &why);

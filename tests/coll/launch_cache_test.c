@@ -11,6 +11,7 @@
 #include "coll/job.h"
 #include "coll/launch/cache.h"
 #include "coll/state.h"
+#include "coll/sums.h"
 #include "core/status.h"
 #include "support/check.h"
 #include "support/threads.h"
@@ -45,14 +46,7 @@ static int once_of(struct tutti_team *team, enum tutti_collective collective, in
         host[i] = value_of(team->rank, round, i);
     CHECK(tutti_copy(in, host, (size_t)count * sizeof *host) == 0, "copy");
     CHECK(tutti_copy(before, out, (size_t)count * sizeof *host) == 0, "copy");
-    struct tutti_call call = {.collective = collective,
-                              .in = in,
-                              .out = out,
-                              .count = (size_t)count,
-                              .type = TUTTI_TYPE_I32,
-                              .op = TUTTI_OP_SUM,
-                              .kind = TUTTI_ARRIVAL_DEVICE,
-                              .gpu = -1};
+    struct tutti_call call = sum_call(collective, in, out, (size_t)count);
     enum tutti_reduce_outcome taken;
     const char *why = "?";
     int status = tutti_reduce_run(team, &call, &taken, &why);
@@ -135,14 +129,7 @@ static int keep_afterwards(struct tutti_stream *stream, const struct tutti_launc
 static void by_worker(struct tutti_team *team, int *in, int *out)
 {
     enum { CALLS = TUTTI_LAUNCH_SEEN + 6 };
-    struct tutti_call call = {.collective = TUTTI_COLLECTIVE_ALLREDUCE,
-                              .in = in,
-                              .out = out,
-                              .count = COUNT,
-                              .type = TUTTI_TYPE_I32,
-                              .op = TUTTI_OP_SUM,
-                              .kind = TUTTI_ARRIVAL_DEVICE,
-                              .gpu = -1};
+    struct tutti_call call = sum_call(TUTTI_COLLECTIVE_ALLREDUCE, in, out, COUNT);
     struct tutti_reduce_job *const jobs = calloc(CALLS, sizeof *jobs);
     struct tutti_worker *const worker = tutti_worker_new();
     int host[COUNT];

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "coll/coll.h"
+#include "coll/sums.h"
 #include "core/status.h"
 #include "support/check.h"
 #include "support/threads.h"
@@ -30,14 +31,7 @@ static void sum(struct tutti_team *team, int *in, int *out, int count, int round
 {
     static int mine[RANKS][COUNT];
     int *host = mine[team->rank], wrong = 0;
-    struct tutti_call call = {.collective = TUTTI_COLLECTIVE_ALLREDUCE,
-                              .in = in,
-                              .out = out,
-                              .count = (size_t)count,
-                              .type = TUTTI_TYPE_I32,
-                              .op = TUTTI_OP_SUM,
-                              .kind = TUTTI_ARRIVAL_DEVICE,
-                              .gpu = -1};
+    struct tutti_call call = sum_call(TUTTI_COLLECTIVE_ALLREDUCE, in, out, (size_t)count);
     enum tutti_reduce_outcome taken;
     const char *why = "?";
     for (int i = 0; i < count; i++)

@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "coll/call/opening.h"
@@ -71,19 +70,6 @@ static int child(void)
     return wrong | (moves_on(3) != TUTTI_BESIDE_DONE) << 1;
 }
 
-static void in_a_child(void)
-{
-#ifndef __SANITIZE_THREAD__ /* allows no threads there */
-    int status = -1;
-    const pid_t forked = fork();
-    if (forked == 0)
-        _exit(child());
-    CHECK(forked > 0 && waitpid(forked, &status, 0) == forked && status == 0, "a forked child: %#x", (unsigned)status);
-#else
-    (void)child;
-#endif
-}
-
 int main(int argc, char **argv)
 {
     (void)argv;
@@ -123,7 +109,7 @@ int main(int argc, char **argv)
           "another GPU");
     CHECK(tutti_opening_load(&fake, 3, TUTTI_TYPE_F32, TUTTI_OP_SUM, packs) == TUTTI_BESIDE_NONE, "another image");
 
-    in_a_child();
+    check_in_child(child);
     CHECK(pthread_create(&other, NULL, let_it_end, NULL) == 0, "no thread");
     tutti_opening_load_end();
     CHECK(atomic_load(&ended), "the end does not wait for the thread");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "coll/algorithm.h"
+#include "coll/sums.h"
 #include "core/status.h"
 #include "support/check.h"
 #include "support/threads.h"
@@ -43,14 +44,7 @@ static const char *sum(struct tutti_team *team)
     for (int i = 0; i < COUNT; i++)
         host[i] = i + team->rank;
     CHECK(tutti_copy(in, host, sizeof host) == 0, "copy");
-    const struct tutti_call call = {.collective = TUTTI_COLLECTIVE_ALLREDUCE,
-                                    .in = in,
-                                    .out = out,
-                                    .count = COUNT,
-                                    .type = TUTTI_TYPE_I32,
-                                    .op = TUTTI_OP_SUM,
-                                    .kind = TUTTI_ARRIVAL_DEVICE,
-                                    .gpu = -1};
+    const struct tutti_call call = sum_call(TUTTI_COLLECTIVE_ALLREDUCE, in, out, COUNT);
     CHECK(tutti_reduce_run(team, &call, &taken, &why) == TUTTI_OK && taken == TUTTI_REDUCE_DONE, "a call by %s", why);
     CHECK(tutti_copy(host, out, sizeof host) == 0, "copy");
     for (int i = 0; i < COUNT; i++)

@@ -5,7 +5,6 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/status.h"
@@ -73,19 +72,6 @@ static int child(void)
     return wrong | (tutti_beside_state(&once) != TUTTI_BESIDE_DONE || atomic_load(&runs) != 1) << 2;
 }
 
-static void in_a_child(void)
-{
-#ifndef __SANITIZE_THREAD__ /* allows no threads there */
-    int status = -1;
-    const pid_t forked = fork();
-    if (forked == 0)
-        _exit(child());
-    CHECK(forked > 0 && waitpid(forked, &status, 0) == forked && status == 0, "a forked child: %#x", (unsigned)status);
-#else
-    (void)child;
-#endif
-}
-
 static void once_in_a_process(void)
 {
     pthread_t thread[JOBS];
@@ -97,7 +83,7 @@ static void once_in_a_process(void)
         pthread_join(thread[i], NULL);
     CHECK(tutti_beside_state(&once) == TUTTI_BESIDE_RUNS && atomic_load(&none) == 0, "state %d",
           tutti_beside_state(&once));
-    in_a_child();
+    check_in_child(child);
     CHECK(tutti_beside_state(&once) == TUTTI_BESIDE_RUNS, "the child's end ends the parent's work");
     CHECK(pthread_create(&thread[0], NULL, lets_go_on, NULL) == 0, "a thread");
     tutti_beside_await(&once);

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "support/random.h"
 
@@ -41,6 +43,19 @@ long check_done(void)
 long check_failed(void)
 {
     return failed;
+}
+
+void check_in_child(int (*child)(void))
+{
+#ifndef __SANITIZE_THREAD__
+    int status = -1;
+    const pid_t forked = fork();
+    if (forked == 0)
+        _exit(child());
+    CHECK(forked > 0 && waitpid(forked, &status, 0) == forked && status == 0, "a forked child: %#x", (unsigned)status);
+#else
+    (void)child;
+#endif
 }
 
 void check_rank(int rank)

@@ -14,6 +14,9 @@ int check_that(int fine, const char *file, int line, const char *format, ...) __
 
 long check_done(void);
 long check_failed(void);
+/* Runs it in a forked child and checks that it returns 0. The thread sanitizer allows no threads there: nothing then.
+ */
+void check_in_child(int (*child)(void));
 /* Rank shown in messages. */
 void check_rank(int rank);
 /* TUTTI_TEST_SEED: a number, or `clock` for another one in every run. Without it the same one always. */
