@@ -62,6 +62,20 @@ static void shorter_heap(void)
     CHECK(before && moved && !after, "a page behind the end of the heap: before %d, after %d", before, after);
     tutti_ordinary_note(last);
     CHECK(!holds(last), "it is not noted there");
+    CHECK(sbrk(4 * PAGE) != (void *)-1 && holds(last), "the heap has grown again");
+    CHECK(sbrk(-4 * PAGE) != (void *)-1, "no heap");
+}
+
+/* A forked child has its parent's heap, static data and record, and the end of a heap of its own. Bits of what is
+ * wrong. */
+static int child(void)
+{
+    char *const own = sbrk(2 * PAGE);
+    int wrong = own == (void *)-1 || !holds(filled);
+    tutti_ordinary_note(own);
+    tutti_ordinary_note(data + PAGE);
+    wrong |= (!holds(own) || !holds(data + PAGE)) << 1;
+    return wrong | (sbrk(-2 * PAGE) == (void *)-1 || holds(own)) << 2;
 }
 
 static void *other_thread(void *pointer)
@@ -84,6 +98,8 @@ int main(void)
     tutti_ordinary_note(filled);
     CHECK(holds(filled), "data with a value");
     CHECK(pthread_create(&thread, NULL, other_thread, filled) == 0 && pthread_join(thread, NULL) == 0, "a thread");
+    check_in_child(child);
+    CHECK(holds(filled) && !holds(data + PAGE), "the parent knows what it has noted itself");
     tutti_ordinary_note(apart);
     tutti_ordinary_note(&own);
     tutti_ordinary_note((void *)(uintptr_t)main);

@@ -1,11 +1,15 @@
 /* Which addresses are known to be those of the calling thread's stack. The C library is not asked about the first
- * thread's: it would read the list of all mappings. */
+ * thread's: it would read the list of all mappings. With an argument under a limit of the stack of so many KiB, or of
+ * none (0): the kernel places mappings by it, and without one from below. */
 #include "core/stack.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include "support/check.h"
 
@@ -88,10 +92,39 @@ static __attribute__((noinline)) void far_frames(const void *outer)
     CHECK(holds((const void *)(uintptr_t)&deep[0]), "the frame of the caller");
 }
 
-int main(void)
+/* This program once more under the limit. Returns if that is not permitted. */
+static void run_again(char *program, rlim_t bytes)
+{
+    struct rlimit limit;
+    char *const arguments[] = {program, NULL};
+    if (getrlimit(RLIMIT_STACK, &limit) != 0)
+        return;
+    limit.rlim_cur = bytes ? bytes : RLIM_INFINITY;
+    if (setrlimit(RLIMIT_STACK, &limit) == 0)
+        execv("/proc/self/exe", arguments);
+}
+
+/* A mapping as near to the stack as the kernel has one, in which a fiber's stack may lie. */
+static void near_mapping(const void *own)
+{
+    enum { MAPPINGS = 8 };
+    const uintptr_t at = (uintptr_t)own;
+    for (int i = 0; i < MAPPINGS; i++) {
+        const void *const mapped = mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        CHECK(mapped == MAP_FAILED || at < (uintptr_t)mapped || at - (uintptr_t)mapped >= 64 << 20,
+              "memory is mapped %llu bytes below the stack", (unsigned long long)(at - (uintptr_t)mapped));
+    }
+}
+
+int main(int argc, char **argv)
 {
     int own = 0;
     pthread_t thread;
+    if (argc > 1) {
+        run_again(argv[0], (rlim_t)strtoull(argv[1], NULL, 10) << 10);
+        return CHECK_SKIP;
+    }
+    near_mapping(&own);
     CHECK(holds(&own) && asked == 0, "the C library is asked about the first thread's stack");
     frames("the first thread");
     far_frames(&own);
