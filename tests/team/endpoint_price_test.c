@@ -318,10 +318,10 @@ static void saved(void)
 
 /* ---- blocks of collectives ---- */
 
-static int until_kept(uint64_t id, uint64_t ns)
+static int until_kept(uint64_t id, uint64_t extent, uint64_t ns)
 {
     int n = 0;
-    for (; !tutti_endpoint_keeps(&endpoint, PEER, id, 0) && n < NEVER; n++)
+    for (; !tutti_endpoint_keeps(&endpoint, PEER, id, extent) && n < NEVER; n++)
         tutti_endpoint_block_lost(&endpoint, PEER, id, ns);
     return n;
 }
@@ -344,22 +344,40 @@ static void blocks(void)
     CHECK(memcmp(&from_before, &from[PEER], sizeof from_before) == 0 &&
               memcmp(&endpoint_before.owed, &endpoint.owed, sizeof endpoint.owed) == 0,
           "a question changes an account");
-    int n = until_kept(id, LOST);
+    int n = until_kept(id, 0, LOST);
     CHECK(n == CREDIT / LOST - 1 && endpoint.owed == 0, "to be kept after %d blocks, %llu ns are owed", n,
           (unsigned long long)endpoint.owed);
     CHECK(tutti_endpoint_keeps(&endpoint, PEER, id, 0), "no more, before the peer was asked");
     tutti_endpoint_block_asks(&endpoint, PEER, id, 0);
     CHECK(endpoint.owed == USUAL - CREDIT, "%llu ns are owed for it", (unsigned long long)endpoint.owed);
-    n = until_kept(id, LOST);
+    n = until_kept(id, 0, LOST);
     CHECK(n == CREDIT / LOST, "asked again after %d blocks", n);
     tutti_endpoint_block_asks(&endpoint, PEER, id, 0);
-    CHECK(until_kept(id, LOST) == 2 * CREDIT / LOST, "not asked ever more seldom");
-    CHECK(until_kept(other, LOST) == USUAL / LOST, "another one is to be kept before it pays");
+    CHECK(until_kept(id, 0, LOST) == 2 * CREDIT / LOST, "not asked ever more seldom");
+    CHECK(until_kept(other, 0, LOST) == USUAL / LOST, "another one is to be kept before it pays");
     tutti_endpoint_block_asks(&endpoint, PEER, other, 0);
     CHECK(endpoint.owed == USUAL - CREDIT, "what has paid is owed");
-    CHECK(until_kept(0, LOST) == NEVER, "an allocation that is not known is to be kept");
+    CHECK(until_kept(0, 0, LOST) == NEVER, "an allocation that is not known is to be kept");
     atomic_store(&theirs->known[0][3].id, other);
     CHECK(tutti_endpoint_keeps(&endpoint, PEER, other, 0), "what the peer has mapped is not kept");
+}
+
+/* Blocks of large allocations: the first mapping takes five times as long, also where usual ones take less. */
+static void large_blocks(void)
+{
+    enum { LOST = 2000, LARGE = 256 << 20, TIMES = 5, JOINED = 200000 };
+    begin(&without_engines, 0);
+    const uint64_t id = ++ids, other = ++ids, usual_one = ++ids;
+    CHECK(until_kept(id, LARGE, LOST) == CREDIT / LOST, "the first one is not mapped on credit");
+    tutti_endpoint_block_asks(&endpoint, PEER, id, LARGE);
+    CHECK(endpoint.owed == (uint64_t)TIMES * USUAL - CREDIT, "%llu ns are owed for it",
+          (unsigned long long)endpoint.owed);
+    from[PEER].leased = id;
+    theirs->mapping_ns[TUTTI_MAPPING_SMALL] = JOINED;
+    CHECK(until_kept(other, LARGE, LOST) == TIMES * USUAL / LOST, "another one is to be kept before it pays");
+    CHECK(until_kept(usual_one, LARGE - 1, LOST) == JOINED / LOST, "the longest of usual ones");
+    theirs->mapping_ns[TUTTI_MAPPING_LARGE] = JOINED;
+    CHECK(tutti_endpoint_keeps(&endpoint, PEER, other, LARGE), "behind a quick mapping of a large one");
 }
 
 /* A price that is set is that of each mapping, without kernels: nothing is owed, and no engine copies. */
@@ -394,6 +412,7 @@ int main(int argc, char **argv)
         awaited();
         saved();
         blocks();
+        large_blocks();
     }
     printf("endpoint_price: %ld failed\n", check_failed());
     return check_failed() != 0;

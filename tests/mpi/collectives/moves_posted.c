@@ -4,7 +4,8 @@
  *                      room for the next
  *   moves_posted kept  the receivers are to keep the root's memory mapped: other ways are taken until mapping it pays,
  *                      and again behind a new allocation. On credit one is mapped, not a second one
- *   moves_posted shared  ranks take turns on a GPU: other ways are always taken */
+ *   moves_posted large  as `kept` (TUTTI_HOST_MAPPING_US=600): the first mapping of an allocation from 256 MiB on
+ * takes longer, so it pays later moves_posted shared  ranks take turns on a GPU: other ways are always taken */
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,6 +93,20 @@ static void posted_kept(void)
         posted_while_owed();
 }
 
+/* Behind a small allocation that was mapped on credit. The root alone knows how long its allocation is. */
+static void posted_large(void)
+{
+    enum { LARGE = 256 << 20, LARGE_TIMES = 5, USUAL_US = 600, LOSES_US = 2 };
+    struct kit_buffer small, large;
+    kit_open(&small, KIT_DEVICE, BYTES);
+    (void)posted_until_kept(&small);
+    kit_open(&large, KIT_DEVICE, kit_rank == 0 ? LARGE : BYTES);
+    const int first = posted_until_kept(&large), pay = LARGE_TIMES * USUAL_US / LOSES_US;
+    CHECK(kit_plain || first >= pay - 1, "calls of a large allocation are fetched after %d, before it pays", first);
+    kit_close(&large);
+    kit_close(&small);
+}
+
 static void posted_shared(void)
 {
     struct kit_buffer buffer;
@@ -108,6 +123,8 @@ int main(int argc, char **argv)
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (argc > 1 && strcmp(argv[1], "kept") == 0)
         posted_kept();
+    else if (argc > 1 && strcmp(argv[1], "large") == 0)
+        posted_large();
     else if (argc > 1)
         posted_shared();
     else

@@ -69,6 +69,8 @@ tutti_mpi_test(mpi-moves-posted-kept PROGRAM mpi-moves_posted RANKS 2 ARGS kept
                ENV ${stats} "TUTTI_RULES=message:*@direct bcast:0-1k@kept,*@ll" TUTTI_HOST_MAPPING_US=300 TUTTI_MAPPING_PRICE_US=100 TIMEOUT 45)
 tutti_mpi_test(mpi-moves-posted-credit PROGRAM mpi-moves_posted RANKS 2 ARGS kept
                ENV ${stats} "TUTTI_RULES=message:*@direct bcast:0-1k@kept,*@ll" TUTTI_HOST_MAPPING_US=20000 TIMEOUT 45)
+tutti_mpi_test(mpi-moves-posted-large PROGRAM mpi-moves_posted RANKS 2 ARGS large
+               ENV ${stats} "TUTTI_RULES=message:*@direct bcast:0-1k@kept,*@ll" TUTTI_HOST_MAPPING_US=600 TIMEOUT 45)
 tutti_mpi_test(mpi-moves-posted-shared PROGRAM mpi-moves_posted RANKS 2 ARGS shared
                ENV ${stats} "TUTTI_RULES=message:*@direct bcast:*@kept,*@ll" TUTTI_HOST_GPUS=1 TUTTI_HOST_TURNS_US=70 TIMEOUT 45)
 program(moves_spared)
