@@ -2,6 +2,7 @@
 #ifndef TUTTI_COLL_STATE_H
 #define TUTTI_COLL_STATE_H
 
+#include "coll/call/opening_price.h"
 #include "team/team.h"
 
 struct tutti_plan;         /* dtype/plan.h */
@@ -18,8 +19,9 @@ struct tutti_coll_state {
     /* Team open on other GPUs than a call's: calls that are still staged until it is opened on theirs, how many after
      * the last opening, and calls done since. */
     unsigned other_left, other_backoff, served;
-    uint64_t lost_ns; /* what calls that wait for the team or for kernels have lost, call/opening.h */
-    int rules;        /* first of the rules in force: all ranks have the same */
+    /* What calls of each kind that wait for the team or for kernels have lost, call/opening.h. */
+    uint64_t lost_ns[TUTTI_OPENING_KINDS];
+    int rules;                                 /* first of the rules in force: all ranks have the same */
     uint16_t prepared[TUTTI_TYPES][TUTTI_OPS]; /* bit k: this rank has prepared kernel k */
     /* The last call whose kernels were prepared. */
     struct {

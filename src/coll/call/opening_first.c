@@ -1,12 +1,7 @@
-/* What the first team of a process takes: the team, and the kernels of its calls. Loading images of kernels takes
- * most of it, and needs none of the peers. So a thread does it while the MPI still makes the calls. One image is loaded
- * so, that of the first call that asks. If that call has blocks with gaps, or long ones, the packing kernels are loaded
- * besides, which fetch them. The driver holds back the copies of staged calls meanwhile. So images of reductions, which
- * take some milliseconds, are loaded when the calls have lost as much as the team costs, and not before.
- *
- * A call that moves data opens the first team in advance: its image is small, and a program that times some calls to
- * choose among ways of its own (a tuner, or a benchmark after its warm-up) so sees what later ones take. That is lent
- * once. */
+/* The kernels of the first team of a process. Loading images of kernels takes much of its opening, and needs none of
+ * the peers. So a thread does it while the MPI still makes the calls. One image is loaded so, that of the first call
+ * that asks. If that call has blocks with gaps, or long ones, the packing kernels are loaded besides, which fetch them.
+ * The driver holds back the copies of staged calls meanwhile. */
 #include "coll/call/opening.h"
 
 #include <stdatomic.h>
@@ -15,14 +10,6 @@
 #include "device/device.h"
 #include "dtype/pack.h"
 #include "progress/beside.h"
-
-/* ns that calls must have lost: until what is done in the background begins; until the team opens; what they must have
- * lost besides where the kernels are not loaded. */
-struct first_price {
-    uint64_t begins, opens, kernels;
-};
-static const struct first_price of_reductions = {3000000, 3000000, 2000000};
-static const struct first_price of_moves = {TUTTI_OPENING_ADVANCE_NS / 4, TUTTI_OPENING_ADVANCE_NS, 0};
 
 /* The image of the first call, and what loads it: calls of the same image alone store here. */
 static struct {
@@ -78,23 +65,6 @@ enum tutti_beside_state tutti_opening_load(const struct tutti_device *device, in
     load.op = op;
     load.packs = packs;
     return tutti_beside_begin(&load.once, load_run, NULL);
-}
-
-static const struct first_price *first_price_of(int type, int op)
-{
-    return load_is_of_moves(type, op) ? &of_moves : &of_reductions;
-}
-
-int tutti_opening_first_begins(int type, int op, uint64_t lost)
-{
-    return lost >= first_price_of(type, op)->begins;
-}
-
-int tutti_opening_first_waits(const struct tutti_device *device, int gpu, int type, int op, int packs, uint64_t lost)
-{
-    const enum tutti_beside_state kernels = tutti_opening_load(device, gpu, type, op, packs);
-    const struct first_price *const price = first_price_of(type, op);
-    return kernels == TUTTI_BESIDE_RUNS || lost < price->opens + (kernels == TUTTI_BESIDE_DONE ? 0 : price->kernels);
 }
 
 void tutti_opening_load_end(void)

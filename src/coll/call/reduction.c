@@ -41,7 +41,7 @@ int tutti_open(struct tutti_team *team, int gpu)
         return status;
     tutti_coll_of(team)->linger = (struct tutti_linger){.us = 0};
     tutti_coll_of(team)->moves_prepared = 0; /* it may be another GPU than before */
-    tutti_opening_done(team);
+    tutti_opening_done();
     uint32_t blocks = team->blocks, most = (uint32_t)tutti_settings()->blocks;
     blocks = most > 0 && most < blocks ? most : blocks;
     blocks = team->blocks_most > 0 && team->blocks_most < blocks ? team->blocks_most : blocks;

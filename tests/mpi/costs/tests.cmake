@@ -47,7 +47,7 @@ endforeach()
 program(first_calls)
 set(first_packets "TUTTI_RULES=bcast:0-4k@ll *@pipeline alltoall:0-4k@ll *@pipeline" TUTTI_LINES=1 TUTTI_CHANNEL_MB=2)
 tutti_mpi_test(mpi-first-calls PROGRAM mpi-first_calls RANKS 4 RANKS_MPICH 2
-               ENV ${stats} ${first_packets} TUTTI_HOST_MAPPING_US=100 TUTTI_MAPPING_PRICE_US=1000 EVERYWHERE TIMEOUT 90)
+               ENV ${stats} ${first_packets} TUTTI_HOST_MAPPING_US=100 TUTTI_MAPPING_PRICE_US=300 EVERYWHERE TIMEOUT 90)
 tutti_mpi_test(mpi-first-calls-random PROGRAM mpi-first_calls RANKS 3 RANKS_MPICH 2 ARGS random
                ENV ${stats} ${first_packets} TUTTI_HOST_MAPPING_US=100 TUTTI_MAPPING_PRICE_US=300 TIMEOUT 90)
 program(new_comms EVERYWHERE)

@@ -1,9 +1,7 @@
-/* What the first team of a process takes: of calls that move data little, in advance. The image of its kernels is
- * loaded once, on another thread, while calls go on: from a quarter of the price on, of reductions from the price on of
- * a team whose kernels are loaded, since all copies wait meanwhile. What it has loaded is known for
- * all kernels of that image and GPU alone. Calls wait while it loads, also beyond the price. The end waits for the
- * thread. A child that is forked meanwhile loads the image itself. The packing kernels are loaded besides for calls
- * that need them alone (an argument), here those of the host device. */
+/* The image of the first team's kernels is loaded once, on another thread, while calls go on. What it has loaded is
+ * known for all kernels of that image and GPU alone. The end waits for the thread. A child that is forked meanwhile
+ * loads the image itself. The packing kernels are loaded besides for calls that need them alone (an argument), here
+ * those of the host device. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -32,8 +30,6 @@ static int fake_prepare(int gpu, uint32_t kernels, int type, int op)
     return TUTTI_OK;
 }
 
-enum { BEGIN = TUTTI_OPENING_ADVANCE_NS / 4, PRICE = TUTTI_OPENING_ADVANCE_NS, REDUCTIONS = 5000000, LOADED = 3000000 };
-
 static const struct tutti_device quick = {.name = "quick"},
                                  fake = {.name = "fake", .launch = {.prepare = fake_prepare}};
 
@@ -44,19 +40,9 @@ static void *let_it_end(void *nothing)
     return NULL;
 }
 
-static int begins(int type, int op, uint64_t lost)
-{
-    return tutti_opening_first_begins(type, op, lost);
-}
-
 static int moves_on(int gpu)
 {
     return (int)tutti_opening_load(&fake, gpu, TUTTI_MOVES_TYPE, TUTTI_MOVES_OP, packs);
-}
-
-static int waits_on(const struct tutti_device *device, int gpu, uint64_t lost)
-{
-    return tutti_opening_first_waits(device, gpu, TUTTI_MOVES_TYPE, TUTTI_MOVES_OP, packs, lost);
 }
 
 /* The parent's thread loads. Bits of what is wrong. */
@@ -90,23 +76,12 @@ int main(int argc, char **argv)
           "a device without images");
     CHECK(moves_on(-1) == TUTTI_BESIDE_NONE && atomic_load(&loads) == 0, "a GPU that is not known");
 
-    CHECK(waits_on(&quick, 3, PRICE - 1) && !waits_on(&quick, 3, PRICE), "a device without images: the whole price");
-    CHECK(!begins(TUTTI_MOVES_TYPE, TUTTI_MOVES_OP, BEGIN - 1) && begins(TUTTI_MOVES_TYPE, TUTTI_MOVES_OP, BEGIN),
-          "not at a quarter");
-    CHECK(!begins(TUTTI_TYPE_F32, TUTTI_OP_SUM, LOADED - 1) && begins(TUTTI_TYPE_F32, TUTTI_OP_SUM, LOADED),
-          "reductions: not where a team with kernels opens");
-    CHECK(tutti_opening_first_waits(&quick, 3, TUTTI_TYPE_F32, TUTTI_OP_SUM, packs, REDUCTIONS - 1) &&
-              !tutti_opening_first_waits(&quick, 3, TUTTI_TYPE_F32, TUTTI_OP_SUM, packs, REDUCTIONS),
-          "reductions on a device without images: the whole price");
-    CHECK(atomic_load(&loads) == 0, "it is begun before a call asks");
-    CHECK(waits_on(&fake, 3, BEGIN) && moves_on(3) == TUTTI_BESIDE_RUNS, "it is not begun at a quarter");
+    CHECK(moves_on(3) == TUTTI_BESIDE_RUNS, "it is not begun");
     sem_wait(&begun);
     CHECK(atomic_load(&elsewhere) && loaded_kernels == moves, "kernels %#x, not %#x", loaded_kernels, moves);
     for (int call = 0; call < 100; call++)
         CHECK(moves_on(3) == TUTTI_BESIDE_RUNS, "call %d", call);
-    CHECK(waits_on(&fake, 3, 2 * PRICE), "a call opens the team while kernels are loaded");
-    CHECK(moves_on(2) == TUTTI_BESIDE_NONE && waits_on(&fake, 2, PRICE - 1) && !waits_on(&fake, 2, PRICE),
-          "another GPU");
+    CHECK(moves_on(2) == TUTTI_BESIDE_NONE, "another GPU");
     CHECK(tutti_opening_load(&fake, 3, TUTTI_TYPE_F32, TUTTI_OP_SUM, packs) == TUTTI_BESIDE_NONE, "another image");
 
     check_in_child(child);
@@ -116,7 +91,6 @@ int main(int argc, char **argv)
     pthread_join(other, NULL);
     CHECK(moves_on(3) == TUTTI_BESIDE_DONE && moves_on(2) == TUTTI_BESIDE_NONE && atomic_load(&loads) == 1,
           "%d loads, state %d", atomic_load(&loads), moves_on(3));
-    CHECK(!waits_on(&fake, 3, PRICE) && waits_on(&fake, 3, PRICE - 1), "the team opens before the price, or later");
     CHECK((tutti_pack_state(3) == TUTTI_PACK_UNLOADED) == !packs, "packing kernels: %d", tutti_pack_state(3));
     return check_failed() ? 1 : 0;
 }

@@ -1,0 +1,216 @@
+/* Which calls of a communicator wait for its team and for kernels, where opening and loading are slow: until their kind
+ * has lost what is due (opening_price.h), and until the kernels of the first team are loaded beside. Arguments: how the
+ * process has its GPU (alone, beside others, in turns), or `set`: a price is set, which holds for all, and nothing is
+ * loaded beside. The device and the list of known channels are this test's. */
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll/call/opening.h"
+#include "coll/call/opening_price.h"
+#include "coll/move.h"
+#include "coll/state.h"
+#include "core/lives.h"
+#include "core/settings.h"
+#include "core/status.h"
+#include "support/check.h"
+#include "team/team.h"
+
+enum { GPU = 3, BYTES = 1 << 10, NEVER = 1 << 20 };
+static sem_t may_end;
+static atomic_int loads;
+static int first;          /* 1: the process has no team yet */
+static int lacking, known; /* what the device lacks; the channel is mapped already */
+static enum tutti_opening_gpu use;
+static int copies = 2, ordered;
+static struct tutti_move move;
+static struct tutti_team team, other;
+
+/* In place of the core's. */
+static uint64_t slow_ns(void)
+{
+    return 1000000;
+}
+
+static int slow_prepare(int gpu, uint32_t kernels, int type, int op)
+{
+    (void)kernels, (void)type, (void)op;
+    CHECK(gpu == GPU, "kernels of GPU %d are loaded", gpu);
+    atomic_fetch_add(&loads, 1);
+    sem_wait(&may_end);
+    return TUTTI_OK;
+}
+
+static int lacks_some(int gpu, int kernel, int type, int op)
+{
+    (void)kernel, (void)type, (void)op;
+    CHECK(gpu == GPU, "GPU %d is asked", gpu);
+    CHECK(!first, "the device is asked, whose lock a thread may hold that loads kernels");
+    return lacking;
+}
+
+const struct tutti_device *tutti_device(void)
+{
+    static const struct tutti_device slow = {
+        .name = "slow", .share = {.usual_ns = slow_ns}, .launch = {.prepare = slow_prepare, .lacks = lacks_some}};
+    return &slow;
+}
+
+int tutti_team_opens_soon(const struct tutti_team *of, int gpu)
+{
+    (void)of, (void)gpu;
+    return known;
+}
+
+/* 1 if the call is left to the MPI. */
+static int one_waits(struct tutti_team *of, enum tutti_opening_kind kind)
+{
+    const int moves = kind == TUTTI_OPENING_MOVES;
+    move.sends = 1;
+    move.receives = copies > 1;
+    const struct tutti_call call = {.gpu = GPU,
+                                    .may_open_later = 1,
+                                    .host_ok = moves || !ordered, /* or the MPI cannot make the call */
+                                    .collective = copies > 1 ? TUTTI_COLLECTIVE_ALLREDUCE : TUTTI_COLLECTIVE_REDUCE,
+                                    .root = 1,
+                                    .count = 1,
+                                    .type = moves ? TUTTI_MOVES_TYPE : TUTTI_TYPE_I32,
+                                    .op = moves ? TUTTI_MOVES_OP : TUTTI_OP_SUM,
+                                    .move = moves ? &move : NULL};
+    return tutti_opening_waits(of, &call, call.type, call.op, BYTES);
+}
+
+/* Calls that wait, at most `most`. */
+static uint64_t those_that_wait(struct tutti_team *of, enum tutti_opening_kind kind, uint64_t most)
+{
+    uint64_t n = 0;
+    while (n < most && one_waits(of, kind))
+        n++;
+    return n;
+}
+
+/* Calls of the kind that wait until they have lost so much. */
+static uint64_t calls_that_lose(enum tutti_opening_kind kind, uint64_t ns)
+{
+    const uint64_t each = tutti_opening_loses(use, kind, copies, ordered && kind == TUTTI_OPENING_REDUCES, BYTES);
+    return ns ? (ns + each - 1) / each - 1 : 0;
+}
+
+static void begin_closed(struct tutti_team *of)
+{
+    memset(of, 0, sizeof *of);
+    of->state = TUTTI_TEAM_CLOSED;
+    of->size = 2;
+    of->gpu = GPU;
+}
+
+static void they_wait(struct tutti_team *of, enum tutti_opening_kind kind, enum tutti_opening_team what,
+                      const char *when)
+{
+    const uint64_t due = tutti_opening_due(use, kind, what, lacking).opens, expected = calls_that_lose(kind, due),
+                   waited = those_that_wait(of, kind, NEVER);
+    CHECK(waited == expected, "%s: %llu calls of kind %d wait, not %llu", when, (unsigned long long)waited, (int)kind,
+          (unsigned long long)expected);
+    CHECK(!one_waits(of, kind), "%s: what is due is lost, and a call waits", when);
+}
+
+/* The first team, of moves: their kernels are loaded beside if it is lent, and calls wait for them. Reductions count
+ * apart, and other teams. */
+static void first_team(void)
+{
+    const struct tutti_opening_due due = tutti_opening_due(use, TUTTI_OPENING_MOVES, TUTTI_OPENING_FIRST_TEAM, 1);
+    const uint64_t before = calls_that_lose(TUTTI_OPENING_MOVES, due.loads),
+                   all = calls_that_lose(TUTTI_OPENING_MOVES, due.opens);
+    begin_closed(&team);
+    begin_closed(&other);
+    first = 1;
+    lacking = 1;
+    CHECK((due.loads > 0) == (use == TUTTI_OPENING_ALONE), "loaded from %llu ns on", (unsigned long long)due.loads);
+    CHECK(those_that_wait(&team, TUTTI_OPENING_REDUCES, 2) == 2, "two reductions open a team");
+    CHECK(those_that_wait(&team, TUTTI_OPENING_MOVES, before) == before && atomic_load(&loads) == 0,
+          "kernels are loaded before %llu calls", (unsigned long long)before);
+    if (due.loads > 0) {
+        CHECK(those_that_wait(&team, TUTTI_OPENING_MOVES, 2 * all) == 2 * all, "a team opens without its kernels");
+        sem_post(&may_end);
+        tutti_opening_load_end();
+    } else {
+        CHECK(those_that_wait(&team, TUTTI_OPENING_MOVES, NEVER) == all, "not %llu calls wait",
+              (unsigned long long)all);
+    }
+    CHECK(atomic_load(&loads) == (due.loads > 0), "%d loads beside", atomic_load(&loads));
+    CHECK(!one_waits(&team, TUTTI_OPENING_MOVES) && one_waits(&team, TUTTI_OPENING_REDUCES) &&
+              one_waits(&other, TUTTI_OPENING_MOVES),
+          "moves wait longer than is due, or others do not wait");
+    tutti_opening_done();
+    first = 0;
+}
+
+static void later_teams(void)
+{
+    for (known = 0; known < 2; known++) {
+        for (lacking = 0; lacking < 2; lacking++) {
+            for (int i = 0; i < 4 * TUTTI_OPENING_KINDS; i++) {
+                const enum tutti_opening_kind kind = (enum tutti_opening_kind)(i / 4);
+                ordered = i / 2 % 2 == 0;
+                copies = 1 + i % 2; /* a rank without a result, or without blocks to send, copies once */
+                begin_closed(&team);
+                they_wait(&team, kind, known ? TUTTI_OPENING_KNOWN_TEAM : TUTTI_OPENING_NEW_TEAM, "a later team");
+            }
+        }
+    }
+}
+
+/* The team is open, and the kernels of the pair are lacking on its leader, or not. */
+static void open_team(void)
+{
+    for (int kind = 0; kind < TUTTI_OPENING_KINDS; kind++) {
+        begin_closed(&team);
+        team.state = TUTTI_TEAM_OPEN;
+        lacking = 1;
+        CHECK(!one_waits(&team, kind), "a call waits on a rank that launches nothing");
+        team.leader = 1;
+        for (int i = 0; i < 2; i++) /* each pair of a kind has kernels of its own */
+            CHECK(those_that_wait(&team, kind, NEVER) ==
+                      calls_that_lose(kind, tutti_opening_takes(TUTTI_OPENING_NO_TEAM, 1)),
+                  "kind %d: calls that wait for kernels", kind);
+        CHECK(one_waits(&team, kind), "an account that was paid pays again");
+        lacking = 0;
+        CHECK(!one_waits(&team, kind), "a call waits for kernels that are there");
+        lacking = 1;
+        tutti_coll_of(&team)->moves_prepared = 1;
+        tutti_coll_of(&team)->prepared[TUTTI_TYPE_I32][TUTTI_OP_SUM] = 1;
+        CHECK(!one_waits(&team, kind), "a call waits for kernels that it has launched");
+    }
+}
+
+static void set_price(void)
+{
+    const uint64_t price = (uint64_t)tutti_settings()->mapping_price_us * 1000;
+    lacking = 1;
+    for (int kind = 0; kind < TUTTI_OPENING_KINDS; kind++) {
+        begin_closed(&team);
+        CHECK(those_that_wait(&team, kind, NEVER) == calls_that_lose(kind, price), "kind %d: not the price that is set",
+              kind);
+    }
+    CHECK(atomic_load(&loads) == 0, "kernels are loaded beside though a price is set");
+}
+
+int main(int argc, char **argv)
+{
+    const char *const how = argc > 1 ? argv[1] : "alone";
+    use = !strcmp(how, "turns")    ? TUTTI_OPENING_TURNS
+          : !strcmp(how, "beside") ? TUTTI_OPENING_BESIDE
+                                   : TUTTI_OPENING_ALONE;
+    sem_init(&may_end, 0, 0);
+    if (use != TUTTI_OPENING_ALONE)
+        tutti_gpu_share(GPU, use == TUTTI_OPENING_TURNS);
+    if (!strcmp(how, "set")) {
+        set_price();
+    } else {
+        first_team();
+        later_teams();
+        open_team();
+    }
+    return check_failed() ? 1 : 0;
+}
