@@ -16,8 +16,8 @@ enum {
     SET = 1000000,   /* TUTTI_MAPPING_PRICE_US */
     KERNELS = TUTTI_PACK_LOADING_NS,
     KERNELS_PART = KERNELS / 3,
-    ENGINE = 3000,  /* that an engine takes longer to fetch than a kernel */
-    CREDIT = 50000, /* ns that an allocation has lost before it is mapped on credit */
+    ENGINE = 3000,   /* that an engine takes longer to fetch than a kernel */
+    CREDIT = 100000, /* ns that an allocation has lost before it is mapped on credit */
     AWAIT = 128,
     BYTES = 20000,
     LOSES = 12572, /* of a message of BYTES bytes that is staged */

@@ -8,7 +8,7 @@
 
 static void rental(void)
 {
-    enum { DOUBLINGS = 6 };
+    enum { DOUBLINGS = 5 };
     begin(&without_engines, 1);
     /* The first one pays for the kernels too: all messages have lost a third of them. */
     ASKED(++ids, 0, BYTES, messages_that_lose(USUAL + KERNELS_PART, LOSES), TUTTI_PAYS, "the first allocation");
@@ -177,16 +177,16 @@ static int in_turns(int allocations)
     return n;
 }
 
-/* One mapping is made on credit, to any peer. Neither fewer than three messages bring it, nor less than 50 us, but a
- * message that loses 100 us does so at once. */
+/* One mapping is made on credit, to any peer, when messages have lost 100 us: not by 8 exchanges of 8 KiB, but by 10,
+ * as a tuner makes them, and by one large message. */
 static void credit(void)
 {
-    enum { PAIR_BYTES = 110000, AT_ONCE_BYTES = 457140, BELOW = AT_ONCE_BYTES - 5, QUICK = 300000, SLOW = 20000000 };
+    enum { AT_ONCE_BYTES = 457140, BELOW = AT_ONCE_BYTES - 5, QUICK = 300000, SLOW = 20000000 };
     begin(&without_engines, 0);
     const int n = in_turns(12);
     CHECK(n == 1, "%d allocations are mapped on credit, not one", n);
     begin(&without_engines, 0);
-    CHECK(!few(BYTES, by_credit - 1) && !few(PAIR_BYTES, 2) && few(PAIR_BYTES, 3), "by two messages, or by too little");
+    CHECK(!few(BYTES, by_credit - 1) && !few(8 << 10, 8) && few(8 << 10, 10), "by 8 short messages, or not by 10");
     begin(&without_engines, 0);
     CHECK(!few(BELOW, 1) && few(AT_ONCE_BYTES, 1), "by one message");
     /* What is owed is the price of that mapping, without what its messages have lost. */

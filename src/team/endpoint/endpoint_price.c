@@ -3,14 +3,15 @@
  * take by hand, and all messages of an allocation together never cost more than twice what the better of both ways does
  * (the rule of ski rental). The sender keeps the account: it sees all messages, also those that the MPI has.
  *
- * One mapping of a process is made on credit: of an allocation that loses much by a few messages. What that mapping
- * costs more than its messages have lost is owed until messages from mapped allocations have saved as much. While
- * something is owed, the other allocations pay the whole price first. But where mapped allocations have been used since
- * the newest allocation came, up to two first mappings may be owed: arrays that a program sends from in turns. So a
- * program with few messages, or whose allocations are new every few messages, is slower by one mapping, two at most. A
- * program whose mappings pay never waits for them: also one that times a few exchanges to choose among ways of its own
- * (a tuner). The message that brings a mapping on credit waits for it, and so do those behind it: the driver holds back
- * the copies of staged ones meanwhile.
+ * One mapping of a process is made on credit: of an allocation whose messages have lost a small part of it, as the
+ * first opening of a communicator's team is (coll/call/opening_price.h). What that mapping costs more than its messages
+ * have lost is owed until messages from mapped allocations have saved as much. While something is owed, the other
+ * allocations pay the whole price first. But where mapped allocations have been used since the newest allocation came,
+ * up to two first mappings may be owed: arrays that a program sends from in turns. So a program with few messages, or
+ * whose allocations are new every few messages, is slower by one mapping, two at most. A program whose mappings pay
+ * never waits for them: also one that times a few exchanges to choose among ways of its own (a tuner). The message that
+ * brings a mapping on credit waits for it, and so do those behind it: the driver holds back the copies of staged ones
+ * meanwhile.
  */
 #include "team/endpoint/endpoint_own.h"
 
@@ -21,14 +22,12 @@
 #include "dtype/pack.h"
 
 enum {
-    PACK_NS = 5000,         /* that packing takes longer than fetching alone, without the bytes: at a KiB a ns */
-    SCRATCH_PRICES = 2,     /* scratch is allocated, then mapped */
-    SCRATCH_NS = 500000,    /* that allocating scratch takes */
-    LEFT_BYTES = 1 << 20,   /* staged by the MPI up to here, until scratch is mapped: no RTS, no answer */
-    CREDIT_FROM_NS = 50000, /* an allocation that has lost so much, by so many messages, is mapped on credit; */
-    CREDIT_MESSAGES = 3,
-    CREDIT_AT_ONCE_NS = 100000, /* by so much with its first message */
-    AWAITING_MOST = 128,        /* messages that wait for such a mapping */
+    PACK_NS = 5000,       /* that packing takes longer than fetching alone, without the bytes: at a KiB a ns */
+    SCRATCH_PRICES = 2,   /* scratch is allocated, then mapped */
+    SCRATCH_NS = 500000,  /* that allocating scratch takes */
+    LEFT_BYTES = 1 << 20, /* staged by the MPI up to here, until scratch is mapped: no RTS, no answer */
+    CREDIT_NS = 100000,   /* an allocation that has lost so much is mapped on credit: by 10 exchanges of 8 KiB */
+    AWAITING_MOST = 128,  /* messages that wait for such a mapping */
     AWAITS_TIMES = 2, /* of what a mapping takes: so long they wait. Both ranks may map at once, one behind the other */
     KERNELS_PART = 3, /* of the time of loading the kernels: so much all messages must have lost before */
     TURNS_NS = 260000 /* what a packed message loses besides, if both ranks' kernels wait for turns on the GPU */
@@ -101,12 +100,11 @@ struct price {
 static uint64_t price_to_lend(const struct tutti_endpoint *endpoint, const struct tutti_endpoint_account *account,
                               const struct price *price)
 {
-    const int some = account->messages >= CREDIT_MESSAGES && account->spent >= CREDIT_FROM_NS;
     const uint64_t more = account->spent < price->mapping ? price->mapping - account->spent : 0,
                    owed = atomic_load_explicit(&endpoint->owed, memory_order_relaxed);
     const int second = atomic_load_explicit(&endpoint->in_use, memory_order_relaxed) && owed + more <= 2 * price->usual;
-    if ((!some && account->spent < CREDIT_AT_ONCE_NS) || account->next || price->turns ||
-        tutti_settings()->mapping_price_us || (owed > 0 && !second))
+    if (account->spent < CREDIT_NS || account->next || price->turns || tutti_settings()->mapping_price_us ||
+        (owed > 0 && !second))
         return 0;
     return more;
 }
@@ -137,7 +135,7 @@ void tutti_endpoint_saves(struct tutti_endpoint *endpoint, uint64_t bytes)
 /* The peer is asked to map the allocation: what is to be lost before it is asked again, `all` at most. */
 static void price_is_paid(struct tutti_endpoint_account *account, uint64_t all)
 {
-    const uint64_t next = account->next ? 2 * account->next : CREDIT_FROM_NS;
+    const uint64_t next = account->next ? 2 * account->next : CREDIT_NS;
     account->next = next < all ? next : all;
     account->spent = 0;
 }

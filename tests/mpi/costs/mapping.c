@@ -38,9 +38,9 @@ enum {
     MAPPING = 2000000,
     PAY_BY_ENGINE = (MAPPING + LOSES - FETCH_LOSES - 1) / (LOSES - FETCH_LOSES), /* messages that lose a mapping */
     PAY_BY_KERNEL = (MAPPING + LOSES - 1) / LOSES,
-    /* Messages that lose so much that the allocation is mapped on credit, 50 us: packed ones lose 5 us each, staged
+    /* Messages that lose so much that the allocation is mapped on credit, 100 us: packed ones lose 5 us each, staged
      * ones more. */
-    PAY_CREDIT = 10,
+    PAY_CREDIT = 20,
     PAY_SCRATCH = 497, /* that lose as much beside packed ones as scratch costs (8.1 us each, 4 ms) */
     EARN = 60,         /* messages of LONGER bytes of a mapped allocation that save a mapping of 20 ms */
     EARN_FIRST = 100,  /* the same of 30 ms */
