@@ -38,15 +38,15 @@ static inline void tutti_alive_forget(void)
         tutti_alive[side].memory.id = 0;
 }
 
-/* tutti_needs_staging_at() of the buffer of a message. */
-static inline int tutti_alive_needs_staging(enum tutti_alive_side side, const void *buffer, MPI_Datatype type,
+/* tutti_needs_staging_for() of a nonblocking message. */
+static inline int tutti_alive_needs_staging(enum tutti_alive_side side, int peer, const void *buffer, MPI_Datatype type,
                                             struct tutti_there *there)
 {
     const struct tutti_alive *const alive = &tutti_alive[side];
     const char *const at = buffer, *const base = alive->memory.base;
     if (alive->open == 0 || alive->memory.id == 0 || at < base || at >= base + alive->memory.bytes ||
-        !tutti_device_active(tutti_door.device))
-        return tutti_needs_staging_at(buffer, type, there);
+        !tutti_device_active(tutti_door.device) || peer == MPI_PROC_NULL)
+        return tutti_needs_staging_for(peer, buffer, type, there);
     there->memory = alive->memory;
     there->staged = !tutti_inside && !tutti_door.aware;
     return tutti_needs_staging_of(buffer, type, there);

@@ -106,6 +106,15 @@ static inline int tutti_needs_staging_at(const void *buffer, MPI_Datatype type, 
     there->staged = tutti_must_stage_at(buffer, &there->memory);
     return tutti_needs_staging_of(buffer, type, there);
 }
+/* The same of the buffer of a message to or from this rank. The MPI does not touch the buffer if that is MPI_PROC_NULL:
+ * the device is not asked, since codes on grids make most of their calls so at the borders. */
+static inline int tutti_needs_staging_for(int peer, const void *buffer, MPI_Datatype type, struct tutti_there *there)
+{
+    if (likely(peer != MPI_PROC_NULL))
+        return tutti_needs_staging_at(buffer, type, there);
+    there->memory.kind = TUTTI_MEMORY_HOST;
+    return there->staged = 0;
+}
 /* 1 if `buffer` must be staged. */
 static inline int tutti_needs_staging(const void *buffer, MPI_Datatype type)
 {

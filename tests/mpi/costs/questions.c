@@ -52,6 +52,29 @@ static void exchange(int bytes)
                  MPI_STATUS_IGNORE);
 }
 
+/* To the right, where the last rank has no neighbour. */
+static void shift(int bytes)
+{
+    const int right = kit_rank == 0 ? 1 : MPI_PROC_NULL, left = kit_rank == 0 ? MPI_PROC_NULL : 0;
+    MPI_Sendrecv(from[1], bytes, MPI_BYTE, right, TAG, to[1], bytes, MPI_BYTE, left, TAG, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+}
+
+/* Calls of a rank that has no neighbours. */
+static void at_border(int bytes)
+{
+    const int none = MPI_PROC_NULL;
+    MPI_Send(from[0], bytes, MPI_BYTE, none, TAG, MPI_COMM_WORLD);
+    MPI_Ssend(from[0], bytes, MPI_BYTE, none, TAG, MPI_COMM_WORLD);
+    MPI_Recv(to[0], bytes, MPI_BYTE, none, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(from[0], bytes, MPI_BYTE, none, TAG, to[0], bytes, MPI_BYTE, none, TAG, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    MPI_Isend(from[0], bytes, MPI_BYTE, none, TAG, MPI_COMM_WORLD, &requests[0]);
+    MPI_Issend(from[0], bytes, MPI_BYTE, none, TAG, MPI_COMM_WORLD, &requests[1]);
+    MPI_Irecv(to[0], bytes, MPI_BYTE, none, TAG, MPI_COMM_WORLD, &requests[2]);
+    MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+}
+
 static void window(int bytes)
 {
     for (int i = 0; i < WINDOW; i++)
@@ -193,6 +216,8 @@ int main(int argc, char **argv)
         check("a message", ping, lengths[l], 1, 0);
         check("MPI_Sendrecv", exchange, lengths[l], 2, 0);
         check("a window", window, lengths[l], 2 * WINDOW, 2);
+        check("MPI_Sendrecv of a border", shift, lengths[l], 1, 0);
+        check("calls of MPI_PROC_NULL", at_border, lengths[l], 0, 0);
     }
     for (int i = 0; i < WINDOW; i++) {
         kit_close(&out[i]);
