@@ -165,7 +165,7 @@ uint32_t tutti_move_able(struct tutti_team *team, const struct tutti_call *call)
     struct tutti_move_runs *runs = &call->move->runs;
     const struct tutti_call mine = move_call(call);
     const uint32_t first = runs->host ? TUTTI_MOVE_MIXED(permitted) : TUTTI_MOVE_USUAL(permitted);
-    if (first & of_teams && runs->are && tutti_opening_waits(team, &mine, TUTTI_MOVES_TYPE, TUTTI_MOVES_OP, mine.count))
+    if (first & of_teams && runs->are && tutti_opening_waits(team, &mine, TUTTI_MOVES_TYPE, TUTTI_MOVES_OP))
         return 0;
     call->move->named = TUTTI_MOVE_USUAL(permitted);
     uint32_t usual = move_of_these(team, &mine, TUTTI_MOVE_USUAL(permitted)),

@@ -8,6 +8,7 @@
 #include "core/lives.h"
 #include "core/reasons.h"
 #include "core/settings.h"
+#include "core/types.h"
 
 enum { FETCHED_BYTES = 256 << 10 }; /* longer blocks are fetched, by default */
 static atomic_int opened;           /* 1: a team of the process has been opened on a GPU */
@@ -59,13 +60,26 @@ int tutti_opening_keeps_order(const struct tutti_team *team, const struct tutti_
            (team->size > 2 && rounds[call->type] && (call->op == TUTTI_OP_SUM || call->op == TUTTI_OP_PROD));
 }
 
+/* Bytes of the blocks of other ranks. A block that is sent to several ranks is copied once. */
+static uint64_t opening_bytes(const struct tutti_move_block *block, int n, int self, int sent)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < n; i++) {
+        const int again = sent && i > 0 && block[i].elements.buffer == block[i - 1].elements.buffer;
+        bytes += block[i].rank != self && (!again || block[i - 1].rank == self) ? block[i].bytes : 0;
+    }
+    return bytes;
+}
+
 static uint64_t opening_loses(const struct tutti_team *team, const struct tutti_call *call, enum tutti_opening_gpu gpu,
-                              enum tutti_opening_kind kind, uint64_t bytes)
+                              enum tutti_opening_kind kind)
 {
     const struct tutti_move *const move = call->move;
-    const int in = move ? move->receives > 0 : tutti_result_of(call, team->rank, team->size).count > 0;
-    return tutti_opening_loses(gpu, kind, (move ? move->sends > 0 : 1) + in,
-                               !move && tutti_opening_keeps_order(team, call), bytes);
+    const size_t each = move ? 1 : tutti_type_size(call->type);
+    const uint64_t out = move ? opening_bytes(move->send, move->sends, team->rank, 1) : call->count * each,
+                   in = move ? opening_bytes(move->receive, move->receives, team->rank, 0)
+                             : tutti_result_of(call, team->rank, team->size).count * each;
+    return tutti_opening_loses(gpu, kind, !move && tutti_opening_keeps_order(team, call), out, in);
 }
 
 /* 1 if packing kernels fetch the blocks of the call, not kernels that move data. */
@@ -74,7 +88,7 @@ static int opening_packs(const struct tutti_call *call)
     return call->move && (call->move->runs.packed || call->count > FETCHED_BYTES);
 }
 
-int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, int type, int op, uint64_t bytes)
+int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, int type, int op)
 {
     const struct tutti_device *device = tutti_device();
     const enum tutti_opening_kind kind = opening_kind(type, op);
@@ -91,7 +105,7 @@ int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, 
         return 0;
     const struct tutti_opening_due due =
         set ? (struct tutti_opening_due){.opens = set} : tutti_opening_due(gpu, kind, what, lacks);
-    *lost += opening_loses(team, call, gpu, kind, bytes);
+    *lost += opening_loses(team, call, gpu, kind);
     const int loads = due.loads > 0 && *lost >= due.loads &&
                       tutti_opening_load(device, call->gpu, type, op, opening_packs(call)) == TUTTI_BESIDE_RUNS;
     if (loads || *lost < due.opens) {

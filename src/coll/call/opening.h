@@ -12,9 +12,9 @@
  * an order of its own. The first calls are staged in rank order by Tutti then, as later ones are reduced by kernels; a
  * nonblocking one, which Tutti does not stage, opens the team. */
 int tutti_opening_keeps_order(const struct tutti_team *team, const struct tutti_call *call);
-/* Local, before the arrival at a call of `bytes` bytes of device memory, whose kernels are those of the pair. 1: this
- * rank leaves the call to the MPI, and the reason is set. */
-int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, int type, int op, uint64_t bytes);
+/* Local, before the arrival at a call of device memory, whose kernels are those of the pair. 1: this rank leaves the
+ * call to the MPI, and the reason is set. */
+int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, int type, int op);
 /* Local. A kernel of the image that the first calls of the pair need: one image has all that move data, another one
  * those of short reductions. */
 int tutti_opening_kernel(int type, int op);

@@ -24,10 +24,10 @@ enum tutti_opening_team {
     TUTTI_OPENING_FIRST_TEAM
 };
 
-/* ns that a staged call loses beside one by kernels, on a rank that copies `bytes` bytes so many times: out of the GPU,
- * into it. ordered: Tutti makes the call in rank order, not the MPI. */
-uint64_t tutti_opening_loses(enum tutti_opening_gpu gpu, enum tutti_opening_kind kind, int copies, int ordered,
-                             uint64_t bytes);
+/* ns that a staged call loses beside one by kernels, on a rank that copies so many bytes out of its GPU and into it; 0:
+ * it makes no such copy. ordered: Tutti makes the call in rank order, not the MPI. */
+uint64_t tutti_opening_loses(enum tutti_opening_gpu gpu, enum tutti_opening_kind kind, int ordered, uint64_t out,
+                             uint64_t in);
 /* ns that it takes to open the team, and to load the kernels of a kind if they are lacking. */
 uint64_t tutti_opening_takes(enum tutti_opening_team team, int lacks_kernels);
 

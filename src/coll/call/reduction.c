@@ -235,7 +235,7 @@ static enum tutti_arrival_kind reduction_kind(struct tutti_team *team, const str
     }
     *why = TUTTI_REASON_FIRST_CALLS;
     if (call->kind == TUTTI_ARRIVAL_DEVICE && !(ordered && team->is_nonblocking) &&
-        tutti_opening_waits(team, call, call->type, call->op, bytes))
+        tutti_opening_waits(team, call, call->type, call->op))
         return ordered ? TUTTI_ARRIVAL_LATER : TUTTI_ARRIVAL_FIRST;
     return tutti_reopen_kind(team, call);
 }

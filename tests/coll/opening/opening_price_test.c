@@ -38,15 +38,15 @@ static enum tutti_opening_team team_of(const struct world *w, const struct comm 
                         : TUTTI_OPENING_NEW_TEAM;
 }
 
-static void call(struct world *w, struct comm *c, enum tutti_opening_kind kind, int copies, int ordered, uint64_t bytes)
+static void call(struct world *w, struct comm *c, enum tutti_opening_kind kind, int ordered, uint64_t out, uint64_t in)
 {
     struct account *const a = &c->of[kind];
     const enum tutti_opening_team team = team_of(w, c);
     const int lacks = !w->loaded[kind];
-    const uint64_t loses = tutti_opening_loses(w->gpu, kind, copies, ordered, bytes),
+    const uint64_t loses = tutti_opening_loses(w->gpu, kind, ordered, out, in),
                    takes = tutti_opening_takes(team, lacks);
     const struct tutti_opening_due due = tutti_opening_due(w->gpu, kind, team, lacks);
-    CHECK(!ordered || loses > tutti_opening_loses(w->gpu, kind, copies, 0, bytes), "what Tutti reduces loses no more");
+    CHECK(!ordered || loses > tutti_opening_loses(w->gpu, kind, 0, out, in), "what Tutti reduces loses no more");
     CHECK(due.loads <= due.opens && due.opens <= takes, "due %llu, %llu of %llu", (unsigned long long)due.loads,
           (unsigned long long)due.opens, (unsigned long long)takes);
     a->staged += loses;
@@ -107,8 +107,8 @@ static void program(enum tutti_opening_gpu gpu, uint64_t seed)
             ends(&w, c, (int)draw_below(&state, 2), &lost, &least);
         const enum tutti_opening_kind kind =
             draw_below(&state, 4) < moves ? TUTTI_OPENING_MOVES : TUTTI_OPENING_REDUCES;
-        call(&w, c, kind, 1 + (int)draw_below(&state, 2), kind == TUTTI_OPENING_REDUCES && draw_below(&state, 8) == 0,
-             draw_below(&state, bytes));
+        call(&w, c, kind, kind == TUTTI_OPENING_REDUCES && draw_below(&state, 8) == 0, draw_below(&state, bytes),
+             draw_below(&state, 2) * bytes);
     }
     for (int i = 0; i < COMMS; i++)
         ends(&w, &w.comm[i], 0, &lost, &least);
@@ -117,12 +117,12 @@ static void program(enum tutti_opening_gpu gpu, uint64_t seed)
 }
 
 /* Calls of a kind until the team is opened. */
-static long calls_until(struct world *w, struct comm *c, enum tutti_opening_kind kind, int copies, uint64_t bytes)
+static long calls_until(struct world *w, struct comm *c, enum tutti_opening_kind kind, uint64_t out, uint64_t in)
 {
     enum { NEVER = 1000000 };
     long n = 0;
     while (!c->of[kind].over && n < NEVER) {
-        call(w, c, kind, copies, 0, bytes);
+        call(w, c, kind, 0, out, in);
         n++;
     }
     return c->of[kind].over ? n : -1;
@@ -134,21 +134,20 @@ static void warm_up(void)
 {
     static const struct {
         enum tutti_opening_kind kind;
-        int copies;
-        uint64_t bytes;
+        uint64_t out, in;
         long least, most;
     } rows[] = {
-        {TUTTI_OPENING_REDUCES, 2, 8, 50, 90},     {TUTTI_OPENING_MOVES, 2, 8, 10, 90},
-        {TUTTI_OPENING_MOVES, 1, 8, 20, 90},       {TUTTI_OPENING_MOVES, 2, 8 << 10, 5, 10},
-        {TUTTI_OPENING_MOVES, 1, 16 << 10, 3, 10}, {TUTTI_OPENING_REDUCES, 2, 1 << 20, 1, 10},
-        {TUTTI_OPENING_MOVES, 2, 58000, 3, 10},
+        {TUTTI_OPENING_REDUCES, 8, 8, 50, 90},      {TUTTI_OPENING_MOVES, 8, 8, 10, 90},
+        {TUTTI_OPENING_MOVES, 0, 8, 20, 90},        {TUTTI_OPENING_MOVES, 8 << 10, 8 << 10, 5, 10},
+        {TUTTI_OPENING_MOVES, 16 << 10, 0, 3, 10},  {TUTTI_OPENING_REDUCES, 1 << 20, 1 << 20, 1, 10},
+        {TUTTI_OPENING_MOVES, 58000, 58000, 3, 10},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct world w = {.gpu = TUTTI_OPENING_ALONE};
-        const long n = calls_until(&w, &w.comm[0], rows[i].kind, rows[i].copies, rows[i].bytes);
+        const long n = calls_until(&w, &w.comm[0], rows[i].kind, rows[i].out, rows[i].in);
         CHECK(n >= rows[i].least && n <= rows[i].most, "row %d: the first team opens after %ld calls", (int)i, n);
-        const uint64_t each = tutti_opening_loses(w.gpu, rows[i].kind, rows[i].copies, 0, rows[i].bytes);
-        const long second = calls_until(&w, &w.comm[1], rows[i].kind, rows[i].copies, rows[i].bytes);
+        const uint64_t each = tutti_opening_loses(w.gpu, rows[i].kind, 0, rows[i].out, rows[i].in);
+        const long second = calls_until(&w, &w.comm[1], rows[i].kind, rows[i].out, rows[i].in);
         CHECK((uint64_t)second == (tutti_opening_takes(TUTTI_OPENING_NEW_TEAM, 0) + each - 1) / each,
               "row %d: the second team opens after %ld calls", (int)i, second);
     }
@@ -159,12 +158,12 @@ static void kinds_apart(void)
 {
     for (int gpu = 0; gpu < TUTTI_OPENING_GPUS; gpu++) {
         struct world one = {.gpu = gpu}, both = one;
-        const long alone = calls_until(&one, &one.comm[0], TUTTI_OPENING_REDUCES, 2, 4096);
+        const long alone = calls_until(&one, &one.comm[0], TUTTI_OPENING_REDUCES, 4096, 4096);
         for (long i = 0; i < alone - 1; i++)
-            call(&both, &both.comm[0], TUTTI_OPENING_REDUCES, 2, 0, 4096);
-        call(&both, &both.comm[0], TUTTI_OPENING_MOVES, 2, 0, 4096);
+            call(&both, &both.comm[0], TUTTI_OPENING_REDUCES, 0, 4096, 4096);
+        call(&both, &both.comm[0], TUTTI_OPENING_MOVES, 0, 4096, 4096);
         CHECK(!both.comm[0].open, "GPU of use %d: reductions open a team for a move", gpu);
-        call(&both, &both.comm[0], TUTTI_OPENING_REDUCES, 2, 0, 4096);
+        call(&both, &both.comm[0], TUTTI_OPENING_REDUCES, 0, 4096, 4096);
         CHECK(both.comm[0].open && !both.comm[0].of[TUTTI_OPENING_MOVES].over, "a move postpones a team");
     }
 }

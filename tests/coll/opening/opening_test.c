@@ -17,13 +17,15 @@
 #include "support/check.h"
 #include "team/team.h"
 
-enum { GPU = 3, BYTES = 1 << 10, NEVER = 1 << 20 };
+enum { GPU = 3, RANKS = 3, BYTES = 1 << 10, NEVER = 1 << 20 };
 static sem_t may_end;
 static atomic_int loads;
 static int first;          /* 1: the process has no team yet */
 static int lacking, known; /* what the device lacks; the channel is mapped already */
 static enum tutti_opening_gpu use;
-static int copies = 2, ordered;
+static int receives = 1, ordered; /* the rank receives something; Tutti makes the reductions */
+static int apart;                 /* 1: the rank sends each rank another block, 0: the same */
+static char buffer[RANKS];
 static struct tutti_move move;
 static struct tutti_team team, other;
 
@@ -67,18 +69,22 @@ int tutti_team_opens_soon(const struct tutti_team *of, int gpu)
 static int one_waits(struct tutti_team *of, enum tutti_opening_kind kind)
 {
     const int moves = kind == TUTTI_OPENING_MOVES;
-    move.sends = 1;
-    move.receives = copies > 1;
+    struct tutti_move_block send[RANKS], receive[RANKS];
+    for (int r = 0; r < RANKS; r++) {
+        send[r] = receive[r] = (struct tutti_move_block){.bytes = BYTES, .rank = r};
+        send[r].elements.buffer = &buffer[apart ? r : 0];
+    }
+    move = (struct tutti_move){.send = send, .sends = RANKS, .receive = receive, .receives = receives ? RANKS : 0};
     const struct tutti_call call = {.gpu = GPU,
                                     .may_open_later = 1,
                                     .host_ok = moves || !ordered, /* or the MPI cannot make the call */
-                                    .collective = copies > 1 ? TUTTI_COLLECTIVE_ALLREDUCE : TUTTI_COLLECTIVE_REDUCE,
+                                    .collective = receives ? TUTTI_COLLECTIVE_ALLREDUCE : TUTTI_COLLECTIVE_REDUCE,
                                     .root = 1,
-                                    .count = 1,
+                                    .count = BYTES / sizeof(int),
                                     .type = moves ? TUTTI_MOVES_TYPE : TUTTI_TYPE_I32,
                                     .op = moves ? TUTTI_MOVES_OP : TUTTI_OP_SUM,
                                     .move = moves ? &move : NULL};
-    return tutti_opening_waits(of, &call, call.type, call.op, BYTES);
+    return tutti_opening_waits(of, &call, call.type, call.op);
 }
 
 /* Calls that wait, at most `most`. */
@@ -93,7 +99,9 @@ static uint64_t those_that_wait(struct tutti_team *of, enum tutti_opening_kind k
 /* Calls of the kind that wait until they have lost so much. */
 static uint64_t calls_that_lose(enum tutti_opening_kind kind, uint64_t ns)
 {
-    const uint64_t each = tutti_opening_loses(use, kind, copies, ordered && kind == TUTTI_OPENING_REDUCES, BYTES);
+    const int moves = kind == TUTTI_OPENING_MOVES; /* blocks of the rank itself are no copies */
+    const uint64_t out = moves && apart ? (RANKS - 1) * BYTES : BYTES, in = moves ? (RANKS - 1) * BYTES : BYTES,
+                   each = tutti_opening_loses(use, kind, ordered && !moves, out, receives ? in : 0);
     return ns ? (ns + each - 1) / each - 1 : 0;
 }
 
@@ -101,7 +109,7 @@ static void begin_closed(struct tutti_team *of)
 {
     memset(of, 0, sizeof *of);
     of->state = TUTTI_TEAM_CLOSED;
-    of->size = 2;
+    of->size = RANKS;
     of->gpu = GPU;
 }
 
@@ -150,10 +158,11 @@ static void later_teams(void)
 {
     for (known = 0; known < 2; known++) {
         for (lacking = 0; lacking < 2; lacking++) {
-            for (int i = 0; i < 4 * TUTTI_OPENING_KINDS; i++) {
-                const enum tutti_opening_kind kind = (enum tutti_opening_kind)(i / 4);
+            for (int i = 0; i < 8 * TUTTI_OPENING_KINDS; i++) {
+                const enum tutti_opening_kind kind = (enum tutti_opening_kind)(i / 8);
                 ordered = i / 2 % 2 == 0;
-                copies = 1 + i % 2; /* a rank without a result, or without blocks to send, copies once */
+                receives = i % 2;
+                apart = i / 4 % 2 == 0;
                 begin_closed(&team);
                 they_wait(&team, kind, known ? TUTTI_OPENING_KNOWN_TEAM : TUTTI_OPENING_NEW_TEAM, "a later team");
             }
