@@ -24,6 +24,7 @@ static int first;          /* 1: the process has no team yet */
 static int lacking, known; /* what the device lacks; the channel is mapped already */
 static enum tutti_opening_gpu use;
 static int receives = 1, ordered; /* the rank receives something; Tutti makes the reductions */
+static int empty;                 /* 1: the blocks have no bytes */
 static int apart;                 /* 1: the rank sends each rank another block, 0: the same */
 static char buffer[RANKS];
 static struct tutti_move move;
@@ -71,7 +72,7 @@ static int one_waits(struct tutti_team *of, enum tutti_opening_kind kind)
     const int moves = kind == TUTTI_OPENING_MOVES;
     struct tutti_move_block send[RANKS], receive[RANKS];
     for (int r = 0; r < RANKS; r++) {
-        send[r] = receive[r] = (struct tutti_move_block){.bytes = BYTES, .rank = r};
+        send[r] = receive[r] = (struct tutti_move_block){.bytes = empty ? 0 : BYTES, .rank = r};
         send[r].elements.buffer = &buffer[apart ? r : 0];
     }
     move = (struct tutti_move){.send = send, .sends = RANKS, .receive = receive, .receives = receives ? RANKS : 0};
@@ -193,6 +194,16 @@ static void open_team(void)
     }
 }
 
+/* A rank that moves nothing in the calls holds up its peers for 15 of them. */
+static void empty_calls(void)
+{
+    begin_closed(&team);
+    empty = 1;
+    const uint64_t n = those_that_wait(&team, TUTTI_OPENING_MOVES, NEVER);
+    CHECK(n == 15, "%llu calls wait for a rank that moves nothing", (unsigned long long)n);
+    empty = 0;
+}
+
 static void set_price(void)
 {
     const uint64_t price = (uint64_t)tutti_settings()->mapping_price_us * 1000;
@@ -220,6 +231,7 @@ int main(int argc, char **argv)
         first_team();
         later_teams();
         open_team();
+        empty_calls();
     }
     return check_failed() ? 1 : 0;
 }
