@@ -3,6 +3,7 @@
  * Argument `set`: with TUTTI_MAPPING_PRICE_US=1000. */
 #include "core/fnv.h"
 #include "endpoint_price.h"
+#include "support/random.h"
 
 /* ---- ski rental ---- */
 
@@ -316,6 +317,33 @@ static void saved(void)
     CHECK(n == 1, "%d allocations are mapped on credit again, not one", n);
 }
 
+/* Drawn programs: up to three allocations that send in turns, of few or many messages each. In all, mappings never take
+ * longer than what staged messages have lost before them and those from mapped memory have saved, and two first ones:
+ * so a program takes no longer than by hand, once more what its staged messages lose, and two mappings. */
+static void drawn(uint64_t seed)
+{
+    enum { MESSAGES = 5000, TURNS = 3 };
+    uint64_t id[TURNS] = {0}, left[TURNS] = {0}, state = seed, gained = 0, maps = 0; /* gained: lost, or saved */
+    int mapped[TURNS] = {0};
+    const uint64_t in_turn = 1 + random_next(&state) % TURNS, most = UINT64_C(1) << random_next(&state) % 11;
+    begin(&without_engines, 0);
+    for (int i = 0; i < MESSAGES && !check_failed(); i++, gained += LOSES) {
+        const uint64_t k = random_next(&state) % in_turn;
+        if (left[k] == 0) {
+            id[k] = ++ids;
+            left[k] = 1 + random_next(&state) % most;
+            mapped[k] = 0;
+        }
+        left[k]--;
+        if (mapped[k])
+            save(1);
+        else
+            maps += (mapped[k] = message(id[k], 0, BYTES, 1) != TUTTI_PAYS_NOT) * (uint64_t)USUAL;
+        CHECK(maps <= gained + LOSES + 2 * USUAL, "seed %llu, message %d: mappings take %llu us, not %llu",
+              (unsigned long long)seed, i, (unsigned long long)maps / 1000, (unsigned long long)gained / 1000);
+    }
+}
+
 /* ---- blocks of collectives ---- */
 
 static int until_kept(uint64_t id, uint64_t extent, uint64_t ns)
@@ -411,6 +439,8 @@ int main(int argc, char **argv)
         no_credit_by_turns();
         awaited();
         saved();
+        for (uint64_t n = 0; n < 300; n++)
+            drawn(check_seed() + n);
         blocks();
         large_blocks();
     }
