@@ -97,14 +97,20 @@ int tutti_move_leaves(const struct tutti_team *team, const struct tutti_call *ca
     return usual && !tutti_moves_mixed(usual, move_mixed_by(team, call, ordinary), largest, team->size);
 }
 
+/* Rows that this rank's rules name for a call without memory of the host whose longest block has so many bytes. */
+static uint32_t move_usual(const struct tutti_team *team, const struct tutti_call *call, size_t largest)
+{
+    return tutti_moves_permitted(call->collective, largest, team->size, team->is_nonblocking, call->move->spare,
+                                 call->move->aside);
+}
+
 /* Rows that this rank permits for both kinds of calls. Of a call with blocks in memory of the host, a rank that has
  * such blocks decides by their length. */
 static uint32_t move_permitted(struct tutti_team *team, const struct tutti_call *call)
 {
     struct tutti_move *move = call->move;
     const size_t largest = tutti_move_largest(move);
-    const uint32_t usual =
-        tutti_moves_permitted(call->collective, largest, team->size, team->is_nonblocking, move->spare, move->aside);
+    const uint32_t usual = move_usual(team, call, largest);
     const uint32_t mixed =
         usual && !move->spare ? tutti_moves_mixed_any(usual, team->size, tutti_lead_is(team, call)) : 0;
     if (!usual)
@@ -121,9 +127,7 @@ static uint32_t move_permitted(struct tutti_team *team, const struct tutti_call 
 /* 1 if a rule takes calls of this length with memory of the host of some kind. */
 static int move_mixed_exists(const struct tutti_team *team, const struct tutti_call *call, size_t largest)
 {
-    const struct tutti_move *move = call->move;
-    const uint32_t usual =
-        tutti_moves_permitted(call->collective, largest, team->size, team->is_nonblocking, move->spare, move->aside);
+    const uint32_t usual = move_usual(team, call, largest);
     return tutti_moves_mixed(usual, tutti_lead_is(team, call) ? TUTTI_MIXED_LEADERS : TUTTI_MIXED_PINNED, largest,
                              team->size) != 0;
 }
@@ -154,7 +158,6 @@ uint32_t tutti_move_able(struct tutti_team *team, const struct tutti_call *call)
     const uint32_t of_teams = tutti_move_rows_of_teams();
     if (!call->move)
         return 0;
-    call->move->named = 0;
     const int agreed = call->move->joins;
     call->move->joins |= tutti_move_is_asked(team, call->collective);
     if (!agreed && move_is_declined(team, call))
@@ -167,7 +170,6 @@ uint32_t tutti_move_able(struct tutti_team *team, const struct tutti_call *call)
     const uint32_t first = runs->host ? TUTTI_MOVE_MIXED(permitted) : TUTTI_MOVE_USUAL(permitted);
     if (first & of_teams && runs->are && tutti_opening_waits(team, &mine, TUTTI_MOVES_TYPE, TUTTI_MOVES_OP))
         return 0;
-    call->move->named = TUTTI_MOVE_USUAL(permitted);
     uint32_t usual = move_of_these(team, &mine, TUTTI_MOVE_USUAL(permitted)),
              mixed = move_of_these(team, &mine, TUTTI_MOVE_MIXED(permitted));
     runs->piece = runs->are ? tutti_packing_piece(team, call->move) : 0;
@@ -268,10 +270,10 @@ static int move_run(struct tutti_team *team, const struct tutti_call *call, uint
     return status;
 }
 
-/* The call has gone by the row of this `how`, or by none. */
+/* The call, for which this rank had rows, has gone by the row of this `how`, or by none. */
 static void move_missed(const struct tutti_team *team, const struct tutti_call *call, const char *how)
 {
-    for (uint32_t named = call->move ? call->move->named : 0; named; named &= named - 1) {
+    for (uint32_t named = move_usual(team, call, call->count); named; named &= named - 1) {
         const struct tutti_algorithm *const row = tutti_moves[__builtin_ctz(named)];
         if (row->missed && row->how != how)
             row->missed(team, call);
@@ -332,7 +334,7 @@ int tutti_move_run_rows(struct tutti_team *team, const struct tutti_call *call, 
     if (status == TUTTI_OK && some && !*how)
         move_explain(team, &mine, &agreed);
     move_unpost(team, call);
-    if (status == TUTTI_OK)
+    if (status == TUTTI_OK && TUTTI_MOVE_USUAL(able))
         move_missed(team, &mine, *how);
     if (status == TUTTI_OK && agreed.able)
         tutti_team_unmap(team);
