@@ -60,11 +60,6 @@ struct tutti_mover_job *tutti_mover_job_open(const struct tutti_collective_args 
     return job;
 }
 
-void tutti_mover_job_moved(struct tutti_mover_job *job, const struct tutti_collective_args *call)
-{
-    job->mover.call = call;
-}
-
 void tutti_mover_job_join(struct tutti_mover_job *job)
 {
     job->mover.move.joins = 1;

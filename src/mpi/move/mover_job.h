@@ -17,8 +17,6 @@ struct tutti_team *tutti_mover_team_nonblocking(const struct tutti_comm *state);
  * rank can take part; 0: in its turn, or as the ranks have agreed. NULL without memory. */
 struct tutti_mover_job *tutti_mover_job_open(const struct tutti_collective_args *call, struct tutti_team *nonblocking,
                                              int begins);
-/* The caller has copied the arguments of open() to this address. */
-void tutti_mover_job_moved(struct tutti_mover_job *job, const struct tutti_collective_args *call);
 /* The ranks have agreed that all take part in the call: this one also if all its blocks lie in memory of the host. */
 void tutti_mover_job_join(struct tutti_mover_job *job);
 /* For a call that finds the worker idle: 0 if this rank cannot take part; the reason is set. For other calls the

@@ -205,23 +205,14 @@ static struct tutti_open_call *moves_open(const struct tutti_collective_args *ar
     return open;
 }
 
-/* Puts the call into the list of open calls; job: if the call is described already. */
-static int moves_put(const struct tutti_collective_args *args, struct tutti_mover_job *job, MPI_Request *request)
+/* Puts the call into the list of open calls. 0: there was no memory for the entry. */
+static int moves_begin(struct tutti_open_call *open, MPI_Request *request)
 {
-    struct tutti_open_call *open = moves_open(args);
-    if (open) {
-        open->later->job = job;
-        if (job)
-            tutti_mover_job_moved(job, &open->later->args);
-        *request = open->request;
-        tutti_open_call_start(open);
-        return MPI_SUCCESS;
-    }
-    if (!job) /* other calls are before it, so it cannot be announced now */
-        return moves_no_memory(args);
-    tutti_mover_job_decline(job);
-    tutti_mover_job_close(job);
-    return tutti_collective_nonblocking(args, request);
+    if (!open)
+        return 0;
+    *request = open->request;
+    tutti_open_call_start(open);
+    return 1;
 }
 
 /* A call on a communicator of one rank, and its entry. */
@@ -248,9 +239,30 @@ static int moves_without_team(const struct tutti_collective_args *args, const st
         return tutti_collective_nonblocking(args, request);
     alone.open->later->made = made;
     alone.open->later->code = code;
-    *request = alone.open->request;
-    tutti_open_call_start(alone.open);
+    (void)moves_begin(alone.open, request);
     return MPI_SUCCESS;
+}
+
+/* The first call of a communicator is described now: 1, and it has begun. 0: this rank cannot take part, which it has
+ * announced, and the reason is set. */
+static int moves_first(const struct tutti_collective_args *args, struct tutti_team *team, int repeats,
+                       MPI_Request *request)
+{
+    struct tutti_deferred_call *const later = moves_later(args);
+    struct tutti_mover_job *const job = later ? tutti_mover_job_open(&later->args, team, 1) : NULL;
+    if (job) {
+        later->job = job;
+        if (((repeats && tutti_mover_job_is_described(job)) || tutti_mover_job_able(job)) &&
+            moves_begin(tutti_deferred_call_open(later, args->comm, 0), request))
+            return 1;
+        tutti_mover_job_decline(job);
+    } else {
+        moves_announce(team, args->collective, args->root);
+        tutti_why_set(TUTTI_REASON_MEMORY);
+    }
+    if (later)
+        moves_end(later);
+    return 0;
 }
 
 static int moves_nonblocking(const struct tutti_collective_args *args, MPI_Request *request)
@@ -269,25 +281,15 @@ static int moves_nonblocking(const struct tutti_collective_args *args, MPI_Reque
         return tutti_collective_nonblocking(args, request);
     if (unlikely(state->opening))
         tutti_comm_ready(state, 0);
-    if (!moves_is_first(state, &team))
-        return moves_put(args, NULL, request);
+    if (!moves_is_first(state, &team)) /* it cannot be announced now */
+        return moves_begin(moves_open(args), request) ? MPI_SUCCESS : moves_no_memory(args);
     if (!team)
         return moves_without_team(args, state, request);
     if (!repeats && tutti_mover_on_host(args) && !tutti_move_is_asked(team, args->collective)) {
         moves_announce(team, args->collective, args->root);
         return tutti_collective_real(args, TUTTI_NONBLOCKING, tutti_handles.no_info, request); /* nothing is staged */
     }
-    struct tutti_mover_job *job = tutti_mover_job_open(args, team, 1);
-    if (job && ((repeats && tutti_mover_job_is_described(job)) || tutti_mover_job_able(job)))
-        return moves_put(args, job, request);
-    if (job) {
-        tutti_mover_job_decline(job);
-        tutti_mover_job_close(job);
-    } else {
-        moves_announce(team, args->collective, args->root);
-        tutti_why_set(TUTTI_REASON_MEMORY);
-    }
-    return tutti_collective_nonblocking(args, request);
+    return moves_first(args, team, repeats, request) ? MPI_SUCCESS : tutti_collective_nonblocking(args, request);
 }
 
 /* A call that all ranks of a communicator over several nodes count, of any memory. 1: it is started, or has failed,
@@ -309,10 +311,8 @@ static int moves_counted(const struct tutti_collective_args *args, MPI_Request *
     }
     open->later->counted = 1;
     open->over_nodes = over;
-    *request = open->request;
-    tutti_open_call_start(open);
     *code = MPI_SUCCESS;
-    return 1;
+    return moves_begin(open, request);
 }
 
 /* ---- persistent calls ----
