@@ -12,7 +12,7 @@ struct tutti_reduce_job {
     struct tutti_job job; /* job.status: result of tutti_reduce_run() */
     struct tutti_team *team;
     struct tutti_call *call; /* must not change until the job is done */
-    int unseen;              /* 1: the job calls tutti_reduce_look() in its turn */
+    int looked;              /* 1: `call` holds what tutti_reduce_look() has found; 0: the job calls it in its turn */
     const char *why;         /* outputs of tutti_reduce_run() */
     enum tutti_reduce_outcome taken;
 };

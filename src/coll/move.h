@@ -48,14 +48,15 @@ enum tutti_hosted { TUTTI_HOSTED_NONE, TUTTI_HOSTED_SOME, TUTTI_HOSTED_ALL };
 struct tutti_move {
     struct tutti_move_block *send, *receive;
     int sends, receives;
-    const char *name;                /* of the program's call, for reports */
+    int aside;        /* 1: blocks are received where others are sent from, which have to be copied first */
+    int current;      /* GPU of the thread that makes the call, for blocks in memory that all GPUs reach; -1: unknown */
+    const char *name; /* of the program's call, for reports */
     struct tutti_p2p_worker *worker; /* of this call alone: it lists no other sends */
-    struct tutti_seen seen;          /* begins as memory of the host */
-    int aside;   /* 1: blocks are received where others are sent from, which have to be copied first */
+    /* From here on, what a run of the call changes. */
+    struct tutti_seen seen; /* begins as memory of the host */
     int engines; /* 1: copy engines store what is received, where it is a run of bytes; set by the algorithm */
     int spare;   /* 1: the program asks for moves that take no multiprocessor */
     int joins;   /* 1: the rank takes part also if all its blocks lie in memory of the host; the peers decide */
-    int current; /* GPU of the thread that makes the call, for blocks in memory that all GPUs reach; -1: unknown */
     /* Of rows that post (coll/move/blocks.h): the rendezvous of the blocks that are sent, NULL: none is posted; and 1
      * if all ranks have posted theirs before they arrived. */
     struct tutti_p2p_send *posted;

@@ -42,11 +42,9 @@ static inline void tutti_found_leave(const struct tutti_found *found)
         tutti_found_now = NULL;
 }
 /* Until the end of the block at most, also when an exception leaves it. */
-#define TUTTI_FOUND_OF(in, out) TUTTI_FOUND_UNLESS(0, in, out)
-/* not_asked: 1: the block does not ask about the buffers, and there is no record. */
-#define TUTTI_FOUND_UNLESS(not_asked, in, out)                                                                         \
+#define TUTTI_FOUND_OF(in, out)                                                                                        \
     __attribute__((cleanup(tutti_found_leave))) struct tutti_found tutti_found_mark;                                   \
-    ((not_asked) ? (void)0 : tutti_found_begin(&tutti_found_mark, in, out))
+    tutti_found_begin(&tutti_found_mark, in, out)
 
 void tutti_found_look(const void *pointer, struct tutti_memory *out);
 /* Local. What `pointer` is: of the thread's record, else by the device (memory.classify). */

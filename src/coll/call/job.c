@@ -7,7 +7,7 @@ static int run_reduction(void *with)
 {
     struct tutti_reduce_job *job = with;
     struct tutti_memory in, out;
-    if (job->unseen) {
+    if (!job->looked) {
         tutti_reduce_look(job->team->device, job->call, &in, &out);
         if (job->call->gpu < 0) /* memory of no GPU: not the current one of this thread */
             job->call->gpu = job->team->gpu;

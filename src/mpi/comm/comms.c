@@ -56,7 +56,9 @@ static struct tutti_comm_table *comms_roomy(void)
 
 static int comms_insert(struct tutti_comm *comm)
 {
+    static uint64_t numbers;
     pthread_mutex_lock(&lock);
+    comm->number = ++numbers;
     struct tutti_comm_table *table = comms_roomy();
     if (table) {
         comms_put(table, tutti_comm_key(comm->handle), comm);

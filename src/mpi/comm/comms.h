@@ -30,10 +30,11 @@ struct tutti_open_queue {
 struct tutti_lanes;
 struct tutti_bounced_receive;
 struct tutti_over_nodes;
-enum { TUTTI_REPEATS = 8 };
+enum { TUTTI_KEPT_CALLS = 8 };
 
 struct tutti_comm {
     MPI_Comm handle;
+    uint64_t number;         /* of no other communicator in this process, before or after; not 0 */
     const char *passed;      /* not NULL: reductions are passed on, for this reason */
     int alone;               /* 1: passed for a reason of this rank alone */
     int failed;              /* not TUTTI_OK: why reductions fail: a peer died before there was a team */
@@ -46,10 +47,10 @@ struct tutti_comm {
     struct tutti_hierarchy *hierarchy;
     /* Of its reductions and moves, nodes/over_nodes.h; NULL: it is not of several nodes. */
     struct tutti_over_nodes *over_nodes;
-    struct tutti_worker *worker;          /* of nonblocking calls; NULL before the first */
-    atomic_int queued;                    /* nonblocking calls that are not yet given to the team or to the MPI */
-    struct tutti_open_queue calls;        /* these, see nonblocking_progress.c */
-    _Atomic uint64_t made[TUTTI_REPEATS]; /* see repeats.h */
+    struct tutti_worker *worker;   /* of nonblocking calls; NULL before the first */
+    atomic_int queued;             /* nonblocking calls that are not yet given to the team or to the MPI */
+    struct tutti_open_queue calls; /* these, see nonblocking_progress.c */
+    struct tutti_open_call *kept[TUTTI_KEPT_CALLS]; /* see reduce/again.c */
     struct tutti_mpix_stream *stream; /* NULL: none; its team is open then, where it has more than one rank of a node */
     struct tutti_stream_proxy *proxy; /* with a stream, over several nodes; NULL otherwise */
     struct tutti_lanes *lanes;        /* of messages in its stream; NULL: there can be none, for this reason: */

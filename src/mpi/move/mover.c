@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/log.h"
 #include "mpi/comm/comms.h"
 #include "mpi/comm/hints.h"
 #include "mpi/move/mover_own.h"
@@ -244,20 +243,46 @@ void tutti_mover_begin(struct tutti_mover *mover, const struct tutti_collective_
     mover->packed = NULL;
 }
 
-/* All but the addresses of runs, which nothing reads before they are set. In a nonblocking call the worker sets them on
- * another core. */
+/* What a run of the call changes, but for the addresses of runs, which nothing reads before they are set. In a
+ * nonblocking call the worker sets them on another core. */
+static void mover_clear(struct tutti_mover *mover)
+{
+    struct tutti_move *const move = &mover->move;
+    const size_t from = offsetof(struct tutti_move, seen), to = offsetof(struct tutti_move, runs.flow);
+    memset((char *)move + from, 0, to - from);
+    move->seen.memory.kind = TUTTI_MEMORY_HOST;
+    move->spare = tutti_comm_spares(mover->call->comm, 0);
+    move->failed = TUTTI_OK;
+    move->truncated = 0;
+}
+
 static void mover_empty(struct tutti_mover *mover)
 {
     struct tutti_move *const move = &mover->move;
-    memset(move, 0, offsetof(struct tutti_move, runs.flow));
+    mover_clear(mover);
     move->send = mover->few;
+    move->receive = NULL;
+    move->sends = move->receives = move->aside = 0;
+    move->current = -1;
     move->name = mover->call->name;
     move->worker = &mover->p2p;
-    move->seen.memory.kind = TUTTI_MEMORY_HOST;
-    move->spare = tutti_comm_spares(mover->call->comm, 0);
-    move->current = -1;
-    move->failed = TUTTI_OK;
-    move->truncated = 0;
+}
+
+/* The transport carries messages whose memory a receiver cannot map. */
+static void mover_carry(struct tutti_mover *mover, struct tutti_transport *transport)
+{
+    mover->p2p = (struct tutti_p2p_worker){
+        .endpoint = tutti_endpoint, .node = tutti_p2p.node, .transport = transport, .pipelined = tutti_p2p.pipelined};
+}
+
+void tutti_mover_again(struct tutti_mover *mover)
+{
+    struct tutti_move_block *const block = mover->move.send;
+    tutti_endpoint_poll(tutti_endpoint);
+    mover_carry(mover, mover->p2p.transport);
+    mover_clear(mover);
+    for (int i = 0; i < mover->move.sends + mover->move.receives; i++)
+        block[i].elements.placed = 0;
 }
 
 int tutti_mover_describe_blocks(struct tutti_mover *mover)
@@ -272,8 +297,7 @@ int tutti_mover_describe(struct tutti_mover *mover, struct tutti_transport *tran
 {
     TUTTI_INSIDE();
     int current;
-    mover->p2p = (struct tutti_p2p_worker){
-        .endpoint = tutti_endpoint, .node = tutti_p2p.node, .transport = transport, .pipelined = tutti_p2p.pipelined};
+    mover_carry(mover, transport);
     mover_empty(mover);
     if (!mover_describe(mover))
         return 0;
@@ -304,134 +328,4 @@ void tutti_mover_count(const struct tutti_mover *mover, const char *how)
 {
     if (mover->move.runs.host != TUTTI_HOSTED_ALL) /* no bytes of device memory */
         tutti_count_made(mover->call->name, mover->bytes ? how : "no data on this rank", mover->bytes);
-}
-
-/* ---- the call ---- */
-
-/* Why a communicator has no team that moves data. */
-static enum tutti_reason mover_teamless(const struct tutti_comm *state)
-{
-    const struct tutti_team *team = state->team;
-    if (!team)
-        return state->passed ? tutti_reason_of(state->passed) : TUTTI_REASON_COMM;
-    if (team->size == 1)
-        return TUTTI_REASON_ONE_RANK;
-    return team->whole ? TUTTI_REASON_COMM : tutti_reason_of(team->why);
-}
-
-struct tutti_team *tutti_mover_team(const struct tutti_comm *state)
-{
-    struct tutti_team *team = state->team;
-    if (team && team->size > 1 && team->whole && team->state != TUTTI_TEAM_BROKEN)
-        return team;
-    tutti_why_set(mover_teamless(state));
-    return NULL;
-}
-
-/* The same for a communicator whose team may have to be made. alone: also a team of one rank. */
-static struct tutti_team *mover_team(MPI_Comm comm, int alone)
-{
-    struct tutti_comm *state = tutti_comm_find(comm);
-    if (!state && !(state = tutti_comm_make(comm)))
-        return NULL;
-    if (state->opening)
-        tutti_comm_ready(state, 1);
-    struct tutti_team *team = state->team;
-    return alone && team && team->size == 1 && team->whole ? team : tutti_mover_team(state);
-}
-
-void tutti_mover_pass_new(enum tutti_collective collective, int root, MPI_Comm comm)
-{
-    struct tutti_comm *state = tutti_comm_find(comm);
-    struct tutti_team *team = NULL;
-    const int begun = !state; /* the records of the others are still under way then */
-    if (!state && !(state = tutti_comm_begin(comm)))
-        return;
-    if (state->opening && (begun || !tutti_comm_ready(state, 0)) && (team = tutti_comm_early(state)) != NULL) {
-        tutti_comm_announce(state, team, collective, 0, 0, 0, (uint64_t)(unsigned)root);
-        return;
-    }
-    team = mover_team(comm, 0);
-    if (team)
-        tutti_team_announce(team, collective, 0, 0, 0, (uint64_t)(unsigned)root);
-}
-
-/* ready: for a call on a team of one rank, see tutti_mover_run_alone(); NULL: there is nothing to do. */
-static int mover_call(struct tutti_mover *x, int (*ready)(void *with), void *with, const char **how)
-{
-    TUTTI_INSIDE();
-    const int able = tutti_mover_describe(x, tutti_p2p.transport);
-    const struct tutti_call call = {
-        .collective = x->call->collective, .root = x->call->root, .may_open_later = 1, .move = able ? &x->move : NULL};
-    if (x->team->size > 1)
-        return tutti_move_run(x->team, &call, how);
-    const int can = tutti_move_alone_can(x->team, &call) && (!ready || ready(with));
-    return can ? tutti_move_alone(x->team, &call, how) : TUTTI_OK;
-}
-
-/* 1: the call is done, or has failed with *code, which is not raised yet. */
-static int mover_made(struct tutti_mover *x, int (*ready)(void *with), void *with, int *code)
-{
-    const char *how = NULL;
-    const int status = mover_call(x, ready, with, &how);
-    tutti_mover_close(x);
-    *code = tutti_mover_code(x, status);
-    if (*code != MPI_SUCCESS)
-        tutti_count(x->call->name, TUTTI_OUTCOME_FAILED,
-                    status != TUTTI_OK ? tutti_status_text(status) : "the data received were not expected");
-    else if (how)
-        tutti_mover_count(x, how);
-    return *code != MPI_SUCCESS || how;
-}
-
-int tutti_mover_run(const struct tutti_collective_args *call, int on_host, int *code)
-{
-    struct tutti_mover x;
-    *code = MPI_SUCCESS;
-    if (tutti_inside || !tutti_endpoint_everywhere) {
-        tutti_why_set(tutti_endpoint ? TUTTI_REASON_APART : tutti_endpoints_why(tutti_handles.no_comm, -1));
-        return 0;
-    }
-    tutti_mover_begin(&x, call, mover_team(call->comm, 1), 0);
-    if (!x.team)
-        return 0;
-    x.on_host = on_host;
-    x.begins = 1;
-    const int made = mover_made(&x, NULL, NULL, code);
-    if (*code != MPI_SUCCESS)
-        tutti_fail_comm(call->comm, *code);
-    return made;
-}
-
-int tutti_mover_run_alone(const struct tutti_collective_args *call, const struct tutti_comm *state,
-                          int (*ready)(void *with), void *with, int *code)
-{
-    struct tutti_mover x;
-    struct tutti_team *const team = state->team;
-    *code = MPI_SUCCESS;
-    if (!team || team->size != 1 || !team->whole)
-        return 0;
-    tutti_mover_begin(&x, call, team, 1);
-    return mover_made(&x, ready, with, code);
-}
-
-int tutti_mover_agree(const struct tutti_collective_args *args, uint32_t *able)
-{
-    struct tutti_mover x;
-    *able = 0;
-    if (tutti_inside || !tutti_endpoint_everywhere) {
-        tutti_why_set(tutti_endpoint ? TUTTI_REASON_APART : tutti_endpoints_why(tutti_handles.no_comm, -1));
-        return TUTTI_OK;
-    }
-    tutti_mover_begin(&x, args, mover_team(args->comm, 0), 1);
-    if (!x.team)
-        return TUTTI_OK;
-    TUTTI_INSIDE();
-    struct tutti_call call = {.collective = args->collective, .root = args->root};
-    if (tutti_mover_describe(&x, tutti_p2p.transport))
-        call.move = &x.move;
-    x.move.joins = 1; /* the call is collective by itself, and all starts follow its answer */
-    const int status = tutti_move_agree(x.team, &call, able);
-    tutti_mover_close(&x);
-    return status;
 }

@@ -5,7 +5,6 @@
 #include "coll/job.h"
 #include "core/reserve.h"
 #include "core/spares.h"
-#include "mpi/comm/repeats.h"
 #include "mpi/move/mover_own.h"
 #include "mpi/real/errors.h"
 #include "p2p/deferred.h"
@@ -16,7 +15,6 @@ struct tutti_mover_job {
     struct tutti_call call;
     struct tutti_mover mover;
     struct tutti_deferred transport; /* a fiber does not call the MPI */
-    uint64_t key;                    /* of calls that repeat */
 };
 
 static struct tutti_spares unused;
@@ -26,17 +24,6 @@ struct tutti_team *tutti_mover_team_nonblocking(const struct tutti_comm *state)
     struct tutti_team *team = tutti_mover_team(state);
     struct tutti_team *nonblocking = team ? team->nonblocking : NULL;
     return nonblocking && nonblocking->state != TUTTI_TEAM_BROKEN ? nonblocking : team ? TUTTI_NONE(COMM) : NULL;
-}
-
-static uint64_t job_key(const struct tutti_collective_args *call)
-{
-    const uint64_t in = tutti_repeat_key((uint64_t)call->collective + 1, call->in.buffer, (uint64_t)call->in.count);
-    return tutti_repeat_key(in, call->out.buffer, (uint64_t)call->out.count);
-}
-
-int tutti_mover_repeats(const struct tutti_collective_args *call, const struct tutti_comm *state)
-{
-    return tutti_repeats(state, job_key(call));
 }
 
 struct tutti_mover_job *tutti_mover_job_open(const struct tutti_collective_args *call, struct tutti_team *nonblocking,
@@ -50,7 +37,6 @@ struct tutti_mover_job *tutti_mover_job_open(const struct tutti_collective_args 
     tutti_deferred_over(&job->transport, tutti_p2p.transport);
     tutti_mover_begin(&job->mover, call, nonblocking, 1);
     job->mover.begins = begins;
-    job->key = job_key(call);
     job->call = (struct tutti_call){.collective = call->collective, .root = call->root, .may_open_later = 1};
     job->job = (struct tutti_move_job){.team = nonblocking, .call = &job->call};
     if (tutti_mover_describe(&job->mover, &job->transport.base))
@@ -74,9 +60,12 @@ int tutti_mover_job_able(struct tutti_mover_job *job)
     return job->job.able != 0;
 }
 
-int tutti_mover_job_is_described(const struct tutti_mover_job *job)
+void tutti_mover_job_again(struct tutti_mover_job *job, struct tutti_team *nonblocking)
 {
-    return job->call.move != NULL;
+    job->mover.team = job->job.team = nonblocking;
+    job->job.looked = 0;
+    job->job.reason = TUTTI_REASON_NONE;
+    tutti_mover_again(&job->mover);
 }
 
 void tutti_mover_job_decline(const struct tutti_mover_job *job)
@@ -95,13 +84,11 @@ int tutti_mover_job_done(const struct tutti_mover_job *job)
     return tutti_job_done(&job->job.job);
 }
 
-int tutti_mover_job_result(const struct tutti_mover_job *job, struct tutti_comm *state, int *code,
-                           enum tutti_reason *reason)
+int tutti_mover_job_result(const struct tutti_mover_job *job, int *code, enum tutti_reason *reason)
 {
     const int status = job->job.job.status;
     const char *name = job->mover.call->name;
     *reason = job->job.reason;
-    tutti_repeat_note(state, job->key, job->job.how != NULL);
     *code = tutti_mover_code(&job->mover, status);
     if (*code != MPI_SUCCESS)
         tutti_count(name, TUTTI_OUTCOME_FAILED,

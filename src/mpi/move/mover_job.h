@@ -22,10 +22,9 @@ void tutti_mover_job_join(struct tutti_mover_job *job);
 /* For a call that finds the worker idle: 0 if this rank cannot take part; the reason is set. For other calls the
  * worker finds out in their turn. */
 int tutti_mover_job_able(struct tutti_mover_job *job);
-/* See mpi/comm/repeats.h. */
-int tutti_mover_repeats(const struct tutti_collective_args *call, const struct tutti_comm *state);
-/* 1: open() could describe the call. */
-int tutti_mover_job_is_described(const struct tutti_mover_job *job);
+/* The same call once more, after the worker has made it: its description is still right, but what its memory is, the
+ * worker finds out. */
+void tutti_mover_job_again(struct tutti_mover_job *job, struct tutti_team *nonblocking);
 /* For a call in which this rank cannot take part: announces it, so that the MPI makes it on all ranks. */
 void tutti_mover_job_decline(const struct tutti_mover_job *job);
 /* Gives the call to the worker, also if this rank cannot take part. A status, as of tutti_move_give(). */
@@ -33,9 +32,8 @@ int tutti_mover_job_give(struct tutti_mover_job *job, struct tutti_worker *worke
 /* 1 once the worker has ended the call. */
 int tutti_mover_job_done(const struct tutti_mover_job *job);
 /* Afterwards: 1 if Tutti has made the call, with MPI code *code; 0: the MPI must make it, for *reason. Counts the
- * former, and remembers it in the state of its communicator. */
-int tutti_mover_job_result(const struct tutti_mover_job *job, struct tutti_comm *state, int *code,
-                           enum tutti_reason *reason);
+ * former. */
+int tutti_mover_job_result(const struct tutti_mover_job *job, int *code, enum tutti_reason *reason);
 /* Frees the job, which the worker does not run. NULL does nothing. */
 void tutti_mover_job_close(struct tutti_mover_job *job);
 

@@ -46,12 +46,15 @@ static void moves_end(struct tutti_deferred_call *later)
     tutti_deferred_call_free(later);
 }
 
-static int moves_give(struct tutti_comm *state, struct tutti_deferred_call *later, struct tutti_team *team,
-                      int persistent)
+static int moves_give(struct tutti_open_call *open, struct tutti_team *team)
 {
-    if (!later->job)
+    struct tutti_comm *const state = open->state;
+    struct tutti_deferred_call *const later = open->later;
+    if (open->repeats)
+        tutti_mover_job_again(later->job, team);
+    else if (!later->job)
         later->job = tutti_mover_job_open(&later->args, team, 0);
-    if (later->job && persistent) /* the ranks have agreed when the request was made */
+    if (later->job && open->persistent) /* the ranks have agreed when the request was made */
         tutti_mover_job_join(later->job);
     if (later->job && !state->worker)
         state->worker = tutti_worker_new();
@@ -64,7 +67,7 @@ static enum tutti_open_call_phase moves_read(struct tutti_open_call *open, int *
 {
     struct tutti_deferred_call *later = open->later;
     struct tutti_team *team = open->state ? tutti_mover_team_nonblocking(open->state) : TUTTI_NONE(COMM);
-    if (open->persistent) {
+    if (open->persistent && !open->repeats) {
         tutti_mover_job_close(later->job); /* of the previous start */
         later->job = NULL;
     }
@@ -79,7 +82,7 @@ static enum tutti_open_call_phase moves_read(struct tutti_open_call *open, int *
         later->reason = tutti_why_take(TUTTI_REASON_COMM);
         return TUTTI_OPEN_PASSED;
     }
-    *status = moves_give(open->state, later, team, open->persistent);
+    *status = moves_give(open, team);
     return TUTTI_OPEN_WORKING;
 }
 
@@ -90,8 +93,7 @@ static int moves_done(const struct tutti_open_call *open)
 
 static enum tutti_open_call_phase moves_ended(struct tutti_open_call *open, int *code)
 {
-    return tutti_mover_job_result(open->later->job, open->state, code, &open->later->reason) ? TUTTI_OPEN_DONE
-                                                                                             : TUTTI_OPEN_PASSED;
+    return tutti_mover_job_result(open->later->job, code, &open->later->reason) ? TUTTI_OPEN_DONE : TUTTI_OPEN_PASSED;
 }
 
 /* Over several nodes. */
@@ -245,15 +247,13 @@ static int moves_without_team(const struct tutti_collective_args *args, const st
 
 /* The first call of a communicator is described now: 1, and it has begun. 0: this rank cannot take part, which it has
  * announced, and the reason is set. */
-static int moves_first(const struct tutti_collective_args *args, struct tutti_team *team, int repeats,
-                       MPI_Request *request)
+static int moves_first(const struct tutti_collective_args *args, struct tutti_team *team, MPI_Request *request)
 {
     struct tutti_deferred_call *const later = moves_later(args);
     struct tutti_mover_job *const job = later ? tutti_mover_job_open(&later->args, team, 1) : NULL;
     if (job) {
         later->job = job;
-        if (((repeats && tutti_mover_job_is_described(job)) || tutti_mover_job_able(job)) &&
-            moves_begin(tutti_deferred_call_open(later, args->comm, 0), request))
+        if (tutti_mover_job_able(job) && moves_begin(tutti_deferred_call_open(later, args->comm, 0), request))
             return 1;
         tutti_mover_job_decline(job);
     } else {
@@ -275,8 +275,9 @@ static int moves_nonblocking(const struct tutti_collective_args *args, MPI_Reque
     }
     tutti_progress_poll();
     state = tutti_comm_find(args->comm);
-    const int repeats = state && tutti_mover_repeats(args, state);
-    TUTTI_FOUND_UNLESS(repeats, tutti_buffer_own(&args->in), tutti_buffer_own(&args->out));
+    if (moves_begin(tutti_open_call_again(state, NULL, args), request))
+        return MPI_SUCCESS;
+    TUTTI_FOUND_OF(tutti_buffer_own(&args->in), tutti_buffer_own(&args->out));
     if (!state && !(state = tutti_comm_begin(args->comm)))
         return tutti_collective_nonblocking(args, request);
     if (unlikely(state->opening))
@@ -285,11 +286,11 @@ static int moves_nonblocking(const struct tutti_collective_args *args, MPI_Reque
         return moves_begin(moves_open(args), request) ? MPI_SUCCESS : moves_no_memory(args);
     if (!team)
         return moves_without_team(args, state, request);
-    if (!repeats && tutti_mover_on_host(args) && !tutti_move_is_asked(team, args->collective)) {
+    if (tutti_mover_on_host(args) && !tutti_move_is_asked(team, args->collective)) {
         moves_announce(team, args->collective, args->root);
         return tutti_collective_real(args, TUTTI_NONBLOCKING, tutti_handles.no_info, request); /* nothing is staged */
     }
-    return moves_first(args, team, repeats, request) ? MPI_SUCCESS : tutti_collective_nonblocking(args, request);
+    return moves_first(args, team, request) ? MPI_SUCCESS : tutti_collective_nonblocking(args, request);
 }
 
 /* A call that all ranks of a communicator over several nodes count, of any memory. 1: it is started, or has failed,

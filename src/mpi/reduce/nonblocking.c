@@ -88,11 +88,19 @@ static inline int host_announced(const struct tutti_reduction_args *args)
     return 1;
 }
 
+static int nonblocking_begin(struct tutti_open_call *open, MPI_Request *request)
+{
+    *request = open->request;
+    tutti_open_call_start(open);
+    return MPI_SUCCESS;
+}
+
 /* The whole call, from reading to the error handler. Does not wait for other ranks. */
 static int reduce_nonblocking(const struct tutti_reduction_args *args, MPI_Request *request)
 {
     struct tutti_read read;
     struct tutti_over_nodes_call over = {.at = TUTTI_OVER_NODES_NEW};
+    struct tutti_open_call *open;
     if (args->comm == tutti_handles.no_comm || !request || unlikely(tutti_alias_of_call_is_refused(args)))
         return tutti_ireduction_real(args, args->sendbuf, args->recvbuf, request);
     if (likely(!tutti_progress_busy()) && likely(host_announced(args))) {
@@ -100,6 +108,8 @@ static int reduce_nonblocking(const struct tutti_reduction_args *args, MPI_Reque
         return tutti_ireduction_real(args, args->sendbuf, args->recvbuf, request);
     }
     tutti_progress_poll();
+    if ((open = tutti_open_call_again(tutti_comm_find(args->comm), args, NULL)) != NULL)
+        return nonblocking_begin(open, request);
     TUTTI_FOUND_OF(args->sendbuf == MPI_IN_PLACE ? NULL : args->sendbuf, args->recvbuf);
     enum tutti_reading reading = tutti_read_nonblocking(args, &read);
     if (reading == TUTTI_READ_FAILED) {
@@ -118,15 +128,12 @@ static int reduce_nonblocking(const struct tutti_reduction_args *args, MPI_Reque
         return tutti_ireduction_real(args, args->sendbuf, args->recvbuf, request);
     }
     tutti_read_end(&read);
-    struct tutti_open_call *open = tutti_open_call_new(args, 0);
-    if (!open) {
+    if (!(open = tutti_open_call_new(args, 0))) {
         tutti_error("%s: out of memory", args->name);
         return tutti_fail_comm(args->comm, MPI_ERR_NO_MEM);
     }
     open->over_nodes = over;
-    *request = open->request;
-    tutti_open_call_start(open);
-    return MPI_SUCCESS;
+    return nonblocking_begin(open, request);
 }
 
 #define WIDTHS_OF "mpi/reduce/nonblocking.inc"

@@ -26,6 +26,7 @@ enum tutti_open_call_phase {
     TUTTI_OPEN_DONE     /* ended with `code`; the message that completes the request is on its way */
 };
 
+struct tutti_collective_args;
 struct tutti_open_call {
     struct tutti_open_call *next, *previous; /* in its list */
     enum tutti_open_call_phase phase;
@@ -46,6 +47,10 @@ struct tutti_open_call {
     int freed;      /* the program has freed the request */
     int lists;      /* counts narrowed by large.c may belong to `real` */
     int persistent; /* args.comm is this request's own */
+    /* 1: the worker has made this call, with these arguments: the next start need not describe it again, and the worker
+     * finds out what its memory is by then. */
+    int repeats;
+    uint64_t number; /* of its communicator; 0: Tutti does not know it */
     /* 1: the MPI's request is active, and a message completes it. 0: a completion call has claimed the request, or it
      * is persistent and the MPI knows nothing of its start. */
     int by_mpi;
@@ -95,6 +100,15 @@ void tutti_open_call_unclaim(struct tutti_open_call *open);
 /* MPI_Request_free of an entry, in any phase. */
 int tutti_open_call_free(struct tutti_open_call *open, MPI_Request *request);
 
+/* again.c. A call that repeats stays with its communicator when its request has ended, until the next call with the
+ * same arguments takes it. again: returns it, with a new request, to be started; NULL: it is a new call. Of the
+ * arguments one is NULL; state may be. keep: 1: the entry is its communicator's; 0: it is to be freed. forget: the
+ * communicator goes. */
+struct tutti_open_call *tutti_open_call_again(struct tutti_comm *state, const struct tutti_reduction_args *args,
+                                              const struct tutti_collective_args *move);
+int tutti_open_call_keep(struct tutti_open_call *open);
+void tutti_open_calls_forget(struct tutti_comm *state);
+
 /* For persistent requests: a new entry with a request (a persistent receive if `persistent`), under watch; NULL
  * without memory. start: for an idle entry. */
 struct tutti_open_call *tutti_open_call_new(const struct tutti_reduction_args *args, int persistent);
@@ -110,6 +124,9 @@ int tutti_open_call_works(const struct tutti_open_call *open);
 /* open_request.c; under that lock. done: the entry is DONE and in no list. destroy: no message with its tag will arrive
  * either. */
 void tutti_open_call_done(struct tutti_open_call *open);
+/* Frees an entry that has no request. request: gives it one; 0: no memory. */
+void tutti_open_call_give(struct tutti_open_call *open);
+int tutti_open_call_request(struct tutti_open_call *open);
 void tutti_open_call_destroy(struct tutti_open_call *open);
 
 /* The _init calls: collective. */

@@ -82,7 +82,6 @@ static int leave_queue(struct tutti_open_call *open)
             calls->behind->calls.before = calls->before;
     }
     open->state = NULL;
-    tutti_read_end(&open->read);
     atomic_fetch_sub_explicit(&state->queued, 1, memory_order_release);
     return more;
 }
@@ -137,8 +136,6 @@ static void step_other(struct tutti_open_call *open)
     if (open->phase == TUTTI_OPEN_NEW)
         tutti_open_call_read(open);
     tutti_open_call_step(open);
-    if (is_through(open))
-        tutti_read_end(&open->read);
     sort_in(open);
 }
 
@@ -193,6 +190,7 @@ void tutti_open_call_start(struct tutti_open_call *open)
     open->code = MPI_SUCCESS;
     open->status = TUTTI_OK;
     open->state = tutti_comm_find(open->args.comm);
+    open->number = open->state ? open->state->number : 0;
     if (open->state)
         enter_queue(open->state, open);
     else
@@ -279,6 +277,7 @@ void tutti_nonblocking_leave(struct tutti_comm *state)
                                        .watched = 1});
     tutti_worker_end(state->worker);
     state->worker = NULL;
+    tutti_open_calls_forget(state);
 }
 
 static int none_at_work(void *with)

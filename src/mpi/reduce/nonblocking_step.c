@@ -1,6 +1,5 @@
 /* One open nonblocking collective, from reading to its end. */
 #include "core/log.h"
-#include "mpi/comm/repeats.h"
 #include "mpi/real/errors.h"
 #include "mpi/reduce/deferred_call.h"
 #include "mpi/reduce/nonblocking.h"
@@ -22,9 +21,6 @@ static void nonblocking_step_fail(struct tutti_open_call *open, int status)
 static void after_job(struct tutti_open_call *open)
 {
     const struct tutti_reduce_job *job = &open->job;
-    const int made = job->job.status == TUTTI_OK && job->taken == TUTTI_REDUCE_DONE;
-    if (open->read.key)
-        tutti_repeat_note(open->state, open->read.key, made);
     if (job->job.status != TUTTI_OK) {
         nonblocking_step_fail(open, job->job.status);
     } else if (job->taken == TUTTI_REDUCE_DECLINED && !open->read.call.host_ok) {
@@ -74,8 +70,8 @@ static void nonblocking_step_give(struct tutti_open_call *open)
     struct tutti_call *call = &open->read.call;
     int gpu;
     open->job.call = call;
-    open->job.unseen = open->read.unseen;
-    if (call->kind == TUTTI_ARRIVAL_DEVICE && call->gpu < 0 && !open->read.unseen &&
+    open->job.looked = !open->repeats;
+    if (call->kind == TUTTI_ARRIVAL_DEVICE && call->gpu < 0 && !open->repeats &&
         tutti_door.device->gpu.current(&gpu) == TUTTI_OK)
         call->gpu = gpu; /* the counter of this thread, not of the worker */
     if (team->size == 1) {
@@ -96,7 +92,7 @@ static void nonblocking_step_give(struct tutti_open_call *open)
     }
     int status = TUTTI_OK;
     open->job.team = team->nonblocking;
-    if (open->state->calls.first == open && !open->read.unseen &&
+    if (open->state->calls.first == open && !open->repeats &&
         ((call->kind == TUTTI_ARRIVAL_HOST && call->host_ok) || tutti_reduce_leaves(team->nonblocking, call))) {
         /* This rank only announces that the MPI makes the call, which no worker need do: none has an earlier one. */
         open->job.job.status = tutti_reduce_run(team->nonblocking, call, &open->job.taken, &open->job.why);
@@ -129,6 +125,11 @@ static void open_call_read(struct tutti_open_call *open)
         read_later(open);
         return;
     }
+    if (open->repeats) {
+        nonblocking_step_give(open);
+        return;
+    }
+    tutti_read_end(&open->read); /* of the previous start */
     switch (tutti_read_nonblocking(&open->args, &open->read)) {
     case TUTTI_READ_FAILED:
         nonblocking_step_fail(open, open->read.status);
@@ -226,6 +227,7 @@ static void look_at_job(struct tutti_open_call *open)
         open->phase = open->later->work->ended(open, &open->code);
     else
         after_job(open);
+    open->repeats = open->phase == TUTTI_OPEN_DONE && open->code == MPI_SUCCESS;
 }
 
 void tutti_open_call_step(struct tutti_open_call *open)

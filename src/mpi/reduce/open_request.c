@@ -151,6 +151,13 @@ static struct tutti_open_call *open_request_take(void)
     return open ? memset(open, 0, sizeof *open) : tutti_reserve_take(&reserve, sizeof *open);
 }
 
+int tutti_open_call_request(struct tutti_open_call *open)
+{
+    TUTTI_INSIDE();
+    return tutti_self_request(open->persistent, &open->request, &open->tag) == 0 &&
+           open_request_put(open->request, open, open->persistent) == TUTTI_OK;
+}
+
 struct tutti_open_call *tutti_open_call_new(const struct tutti_reduction_args *args, int persistent)
 {
     struct tutti_open_call *open = open_request_take();
@@ -161,9 +168,8 @@ struct tutti_open_call *tutti_open_call_new(const struct tutti_reduction_args *a
     open->persistent = persistent;
     open->real = tutti_handles.no_request;
     TUTTI_INSIDE();
-    int made = copy_counts(open) && tutti_self_request(persistent, &open->request, &open->tag) == 0;
-    int held = made && tutti_handles_hold(args->datatype, args->op);
-    if (!held || open_request_put(open->request, open, persistent) != TUTTI_OK) {
+    const int held = copy_counts(open) && tutti_handles_hold(args->datatype, args->op);
+    if (!held || !tutti_open_call_request(open)) {
         if (held)
             tutti_handles_release(args->datatype, args->op);
         free(open->counts);
@@ -187,17 +193,24 @@ static void end_request(struct tutti_open_call *open)
     tutti_self_release(open->tag);
 }
 
+void tutti_open_call_give(struct tutti_open_call *open)
+{
+    tutti_handles_release(open->args.datatype, open->args.op);
+    if (open->later)
+        open->later->end(open->later);
+    tutti_read_end(&open->read);
+    free(open->counts);
+    tutti_spares_give(&unused, open, offsetof(struct tutti_open_call, next), tutti_door_alone());
+}
+
 void tutti_open_call_destroy(struct tutti_open_call *open)
 {
     tutti_sweeps_off++; /* the frees below may sweep, and end requests of this kind */
     end_request(open);
     if (open->persistent && open->args.comm != tutti_handles.no_comm)
         tutti_next.MPI_Comm_free(&open->args.comm);
-    tutti_handles_release(open->args.datatype, open->args.op);
-    if (open->later)
-        open->later->end(open->later);
-    free(open->counts);
-    tutti_spares_give(&unused, open, offsetof(struct tutti_open_call, next), tutti_door_alone());
+    if (!tutti_open_call_keep(open))
+        tutti_open_call_give(open);
     tutti_sweeps_off--;
 }
 

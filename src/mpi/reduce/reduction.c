@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "core/log.h"
-#include "mpi/comm/repeats.h"
 #include "mpi/move/mover.h"
 #include "mpi/nodes/over_nodes.h"
 #include "mpi/real/collective_args.h"
@@ -65,23 +64,8 @@ static int read_counts(const struct tutti_reduction_args *args, struct tutti_rea
     return TUTTI_OK;
 }
 
-/* 1 if the call repeats one that the worker of the communicator has made. Its buffers are taken for device memory. */
-static int read_repeats(const struct tutti_reduction_args *args, struct tutti_read *out)
-{
-    struct tutti_call *const call = &out->call;
-    const struct tutti_comm *const state = tutti_comm_find(args->comm);
-    const uint64_t kind = (uint64_t)call->collective + 1 + ((uint64_t)call->type << 16) + ((uint64_t)call->op << 32);
-    out->key = tutti_repeat_key(tutti_repeat_key(kind, call->in, call->count), call->out, 0);
-    if (!state || state->over_nodes || out->team->size == 1 || !out->team->nonblocking ||
-        !tutti_repeats(state, out->key))
-        return 0;
-    call->kind = TUTTI_ARRIVAL_DEVICE;
-    return 1;
-}
-
-/* nonblocking: the call may be made by the worker of the communicator. */
 static enum tutti_reading read_team(const struct tutti_reduction_args *args, struct tutti_read *out,
-                                    const struct tutti_type_row *type, int operation, int nonblocking)
+                                    const struct tutti_type_row *type, int operation)
 {
     int rank = out->team->rank, ranks = out->team->size, status;
     enum tutti_collective collective = args->collective;
@@ -108,7 +92,7 @@ static enum tutti_reading read_team(const struct tutti_reduction_args *args, str
         out->status = status;
         return TUTTI_READ_FAILED;
     }
-    if (!tutti_host_only() && !(out->unseen = nonblocking && read_repeats(args, out))) {
+    if (!tutti_host_only()) {
         tutti_reduce_look(tutti_door.device, &out->call, &out->there.in, &out->there.out);
         out->there.asked = 1;
     }
@@ -128,8 +112,7 @@ static enum tutti_reading read_call(const struct tutti_reduction_args *args, str
 {
     out->many = NULL;
     out->team = NULL;
-    out->early = out->unseen = 0;
-    out->key = 0;
+    out->early = 0;
     out->there.asked = 0;
     const struct tutti_type_row *type = tutti_type_find(args->datatype);
     int operation = tutti_op_find(args->op);
@@ -144,12 +127,13 @@ static enum tutti_reading read_call(const struct tutti_reduction_args *args, str
         return TUTTI_READ_UNTOUCHED;
     if (unlikely(state->opening) && nonblocking && (out->team = tutti_comm_early(state)) != NULL)
         out->early = 1;
-    if (unlikely(out->early))
-        return read_team(args, out, type, operation, 0);
-    if (unlikely(state->opening))
-        tutti_comm_ready(state, 1);
-    if ((out->team = state->team) != NULL)
-        return read_team(args, out, type, operation, nonblocking);
+    if (likely(!out->early)) {
+        if (unlikely(state->opening))
+            tutti_comm_ready(state, 1);
+        out->team = state->team;
+    }
+    if (out->team)
+        return read_team(args, out, type, operation);
     out->status = state->failed;
     out->why = state->passed;
     return state->failed != TUTTI_OK ? TUTTI_READ_FAILED : TUTTI_READ_STAGED;

@@ -39,9 +39,7 @@ struct tutti_read {
     const char *why;
     int status;
     struct tutti_team *team;
-    int early;    /* 1: the team was still being made */
-    int unseen;   /* 1: the call repeats, and it is not known yet what memory its buffers are */
-    uint64_t key; /* of calls that repeat */
+    int early; /* 1: the team was still being made */
     struct tutti_call call;
     struct tutti_reduction_there there;
     size_t *many, few[TUTTI_MAX_RANKS]; /* REDUCE_SCATTER: counts */

@@ -3,7 +3,8 @@
  * call. The function of libc that holds them is this program's: libraries find it first.
  *
  * As no thread of the library runs, the questions to the GPU's driver in the starting call are the call's own: it asks
- * none if Tutti has made the same call before. Needs TUTTI_STATS=1. */
+ * none if Tutti has made the same call before. The wait asks then, since the memory may be another one. Needs
+ * TUTTI_STATS=1. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -75,7 +76,8 @@ static const char *const names[CALLS] = {"MPI_Ibcast",     "MPI_Iallgather", "MP
 static struct kit_buffer out, in;
 static MPI_Request persistent = MPI_REQUEST_NULL;
 static int made;  /* Tutti has made the call before: it is this one, unless the root differs */
-static int asked; /* by the starting call */
+static int asked; /* by the starting call, since then: */
+static int asked_before;
 
 static int questions(void)
 {
@@ -116,7 +118,7 @@ static MPI_Request start(enum call call, int round, int want[], int *count)
     }
     void *const send = kit_put(&out, 0, data, sizeof(int) * (size_t)(INTS * kit_size));
     void *const receive = kit_put(&in, 0, bcast ? data : NULL, sizeof(int) * (size_t)*count);
-    asked = questions();
+    asked_before = questions();
     switch (call) {
     case BCAST:
         MPI_Ibcast(receive, INTS, MPI_INT, root, MPI_COMM_WORLD, &request);
@@ -138,7 +140,7 @@ static MPI_Request start(enum call call, int round, int want[], int *count)
         persistent = request;
         MPI_Start(&request);
     }
-    asked = questions() - asked;
+    asked = questions() - asked_before;
     *count = call == REDUCE && kit_rank != root ? 0 : *count;
     return request;
 }
@@ -157,6 +159,7 @@ static int one(enum call call, int round, int is_held)
     atomic_store(&waiting, is_held);
     CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS, "%s ends with an error", names[call]);
     atomic_store(&waiting, 0);
+    CHECK(!again || questions() > asked_before, "%s: nothing has asked what the memory is now", names[call]);
     made = accelerated(call) > before;
     CHECK(memcmp(kit_get(&in, NULL), want, sizeof(int) * (size_t)count) == 0, "%s: wrong data", names[call]);
     int stood = atomic_load(&let_go);

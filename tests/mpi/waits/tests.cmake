@@ -29,6 +29,13 @@ endforeach()
 set(packets "TUTTI_RULES=bcast:*@ll allgather:*@ll alltoall:*@ll" TUTTI_CHANNEL_MB=2)
 tutti_mpi_test(mpi-taken-over PROGRAM mpi-taken_over RANKS 2 ENV ${stats} TIMEOUT 60)
 tutti_mpi_test(mpi-taken-over-packets PROGRAM mpi-taken_over RANKS 3 RANKS_MPICH 2 ENV ${stats} ${packets} TUTTI_WAIT=auto TIMEOUT 60)
+# Calls that differ in one argument, of which the library keeps what repeats.
+program(one_differs)
+set(packets "TUTTI_RULES=bcast:*@ll allgather:*@ll alltoall:*@ll gather:*@ll scatter:*@ll" TUTTI_CHANNEL_MB=2)
+tutti_mpi_test(mpi-one-differs PROGRAM mpi-one_differs RANKS 2 ENV ${stats} ${packets} TIMEOUT 60)
+tutti_mpi_test(mpi-one-differs-fetched PROGRAM mpi-one_differs RANKS 3 RANKS_MPICH 2 TIMEOUT 60
+               ENV ${stats} "TUTTI_RULES=message:*@direct bcast:*@fetch allgather:*@fetch alltoall:*@fetch gather:*@fetch scatter:*@fetch")
+tutti_mpi_test(mpi-one-differs-threads PROGRAM mpi-one_differs RANKS 2 ENV ${stats} ${packets} TUTTI_TEST_THREADS=1 TIMEOUT 60)
 # Completion calls run jobs while the library's thread sleeps.
 tutti_mpi_program(mpi-waits_turns LIBRARIES tutti-core MPIS ${TUTTI_MPIS} SOURCES waits/turns.c)
 foreach(mpi IN LISTS waits_builders)

@@ -1,0 +1,110 @@
+/* Calls that repeat. Programs make the same nonblocking collective again and again: what the worker has made once needs
+ * no other entry, description or copy of its arguments. Only what memory its buffers are may have changed. */
+#include "core/lock.h"
+#include "mpi/comm/comms.h"
+#include "mpi/real/handles.h"
+#include "mpi/reduce/deferred_call.h"
+#include "mpi/reduce/nonblocking.h"
+
+/* What two calls are compared by first, and found by. */
+struct again_call {
+    const char *name;
+    const void *in, *out;
+    int root;
+};
+
+static struct again_call again_of(const struct tutti_reduction_args *args, const struct tutti_collective_args *move)
+{
+    return move ? (struct again_call){move->name, move->in.buffer, move->out.buffer, move->root}
+                : (struct again_call){args->name, args->sendbuf, args->recvbuf, args->root};
+}
+
+static struct tutti_lock lock; /* of what communicators keep */
+
+static struct tutti_open_call **again_place(struct tutti_comm *state, const struct again_call *call)
+{
+    const uint64_t key = (uint64_t)(uintptr_t)call->in + 3 * (uint64_t)(uintptr_t)call->out +
+                         5 * (uint64_t)(uintptr_t)call->name + (uint64_t)(unsigned)call->root;
+    return &state->kept[tutti_hash(key, TUTTI_KEPT_CALLS)];
+}
+
+/* Puts `open` into the place; returns what was there. */
+static struct tutti_open_call *again_put(struct tutti_open_call **place, struct tutti_open_call *open) TUTTI_HOLDS(lock)
+{
+    struct tutti_open_call *const before = *place;
+    *place = open;
+    return before;
+}
+
+static int again_has_lists(const struct tutti_collective_args *move)
+{
+    return move->in.counts || move->in.types || move->out.counts || move->out.types;
+}
+
+static int again_is_same(const struct tutti_open_call *open, const struct tutti_reduction_args *args,
+                         const struct tutti_collective_args *move)
+{
+    const struct tutti_collective_args *const its = open->later ? &open->later->args : NULL;
+    const struct again_call was = again_of(&open->args, its), now = again_of(args, move);
+    if (was.name != now.name || was.in != now.in || was.out != now.out || was.root != now.root)
+        return 0;
+    if (!move)
+        return open->args.count == args->count && open->args.datatype == args->datatype && open->args.op == args->op;
+    return its->in.count == move->in.count && its->in.type == move->in.type && its->out.count == move->out.count &&
+           its->out.type == move->out.type;
+}
+
+/* 1: its arguments are all that there is: it has no lists, and no type that the program may free. */
+static int again_is_plain(const struct tutti_open_call *open)
+{
+    const struct tutti_collective_args *const move = open->later ? &open->later->args : NULL;
+    return move ? !again_has_lists(move) && tutti_type_find(move->in.type) && tutti_type_find(move->out.type)
+                : !open->counts;
+}
+
+int tutti_open_call_keep(struct tutti_open_call *open)
+{
+    if (!open->repeats || open->persistent || !again_is_plain(open))
+        return 0;
+    const struct again_call call = again_of(&open->args, open->later ? &open->later->args : NULL);
+    struct tutti_open_call *before = NULL;
+    tutti_lock_take_alone(&lock, tutti_door_alone()); /* another thread may free the communicator */
+    struct tutti_comm *const state = tutti_comm_find(open->args.comm);
+    const int keeps = state && state->number == open->number && !state->over_nodes;
+    if (keeps)
+        before = again_put(again_place(state, &call), open);
+    tutti_lock_give(&lock);
+    if (before)
+        tutti_open_call_give(before);
+    return keeps;
+}
+
+static struct tutti_open_call *again_swap(struct tutti_open_call **place, struct tutti_open_call *open)
+{
+    tutti_lock_take_alone(&lock, tutti_door_alone());
+    struct tutti_open_call *const before = again_put(place, open);
+    tutti_lock_give(&lock);
+    return before;
+}
+
+struct tutti_open_call *tutti_open_call_again(struct tutti_comm *state, const struct tutti_reduction_args *args,
+                                              const struct tutti_collective_args *move)
+{
+    const struct again_call call = again_of(args, move);
+    struct tutti_open_call **const place = state ? again_place(state, &call) : NULL;
+    struct tutti_open_call *open = place ? again_swap(place, NULL) : NULL;
+    if (!open || (again_is_same(open, args, move) && tutti_open_call_request(open)))
+        return open;
+    if ((open = again_swap(place, open)) != NULL)
+        tutti_open_call_give(open);
+    return NULL;
+}
+
+void tutti_open_calls_forget(struct tutti_comm *state)
+{
+    for (int i = 0; i < TUTTI_KEPT_CALLS; i++) {
+        struct tutti_open_call *const open = again_swap(&state->kept[i], NULL);
+        if (open)
+            tutti_open_call_give(open);
+    }
+}
