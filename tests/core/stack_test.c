@@ -40,6 +40,16 @@ static void in_fiber(void)
     from_fiber[2] = holds(&there);
 }
 
+static void in_fiber_at(void *memory)
+{
+    getcontext(&fiber);
+    fiber.uc_stack.ss_sp = memory;
+    fiber.uc_stack.ss_size = FIBER_BYTES;
+    fiber.uc_link = &here;
+    makecontext(&fiber, in_fiber, 0);
+    swapcontext(&here, &fiber);
+}
+
 /* The first byte behind the stack. */
 static const char *stack_end(void)
 {
@@ -63,12 +73,7 @@ static void frames(const char *who)
     CHECK(!holds((void *)UINTPTR_MAX) && !holds((char *)&own - FAR_BYTES), "%s: no frames", who);
     if (memory) {
         elsewhere = &own;
-        getcontext(&fiber);
-        fiber.uc_stack.ss_sp = memory;
-        fiber.uc_stack.ss_size = FIBER_BYTES;
-        fiber.uc_link = &here;
-        makecontext(&fiber, in_fiber, 0);
-        swapcontext(&here, &fiber);
+        in_fiber_at(memory);
         CHECK(!from_fiber[0] && !from_fiber[1] && !from_fiber[2], "%s: in a fiber", who);
     }
     CHECK(holds(&own), "%s: behind a fiber", who);
@@ -104,16 +109,19 @@ static void run_again(char *program, rlim_t bytes)
         execv("/proc/self/exe", arguments);
 }
 
-/* A mapping as near to the stack as the kernel has one, in which a fiber's stack may lie. */
-static void near_mapping(const void *own)
+/* A fiber in memory as near to the first thread's stack as the kernel maps any by itself. */
+static void near_fiber(void)
 {
-    enum { MAPPINGS = 8 };
-    const uintptr_t at = (uintptr_t)own;
-    for (int i = 0; i < MAPPINGS; i++) {
-        const void *const mapped = mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        CHECK(mapped == MAP_FAILED || at < (uintptr_t)mapped || at - (uintptr_t)mapped >= 64 << 20,
-              "memory is mapped %llu bytes below the stack", (unsigned long long)(at - (uintptr_t)mapped));
+    enum { BELOW = 128 << 20 };
+    char *const at = (char *)((uintptr_t)__builtin_frame_address(0) / 4096 * 4096 - BELOW);
+    void *const memory =
+        mmap(at, FIBER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (memory == at) {
+        in_fiber_at(memory);
+        CHECK(!from_fiber[0] && !from_fiber[1] && !from_fiber[2], "in a fiber below the stack");
     }
+    if (memory != MAP_FAILED)
+        munmap(memory, FIBER_BYTES);
 }
 
 int main(int argc, char **argv)
@@ -124,9 +132,9 @@ int main(int argc, char **argv)
         run_again(argv[0], (rlim_t)strtoull(argv[1], NULL, 10) << 10);
         return CHECK_SKIP;
     }
-    near_mapping(&own);
     CHECK(holds(&own) && asked == 0, "the C library is asked about the first thread's stack");
     frames("the first thread");
+    near_fiber();
     far_frames(&own);
     CHECK(pthread_create(&thread, NULL, in_thread, &own) == 0 && pthread_join(thread, NULL) == 0, "no thread");
     frames("the first thread again");

@@ -207,6 +207,26 @@ static void test_fill(void **state)
     kit_free(a);
 }
 
+/* Static data that kernels are to reach: looked at before, and known as what it is from the call on. */
+static void test_mapped_data(void **state)
+{
+    enum { PAGE = 4096 };
+    static char data[3 * PAGE] __attribute__((aligned(PAGE)));
+    (void)state;
+    for (int round = 0; round < 2; round++) {
+        void *mapped = NULL;
+        for (int page = 0; page < 3; page++) {
+            assert_host(data + page * PAGE);
+            assert_host(data + page * PAGE + 1);
+        }
+        assert_int_equal(device->memory.map_host(0, data, 2 * PAGE, &mapped), TUTTI_OK);
+        assert_int_equal(classify(data).kind, TUTTI_MEMORY_PINNED);
+        assert_int_equal(classify(data + 2 * PAGE - 1).kind, TUTTI_MEMORY_PINNED);
+        assert_host(data + 2 * PAGE);
+        assert_int_equal(device->memory.unmap_host(0, data), TUTTI_OK);
+    }
+}
+
 /* More than there is: an error, nothing set, and the device goes on. */
 static void test_too_much(void **state)
 {
@@ -311,8 +331,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_identity), cmocka_unit_test(test_classify), cmocka_unit_test(test_ids),
-        cmocka_unit_test(test_copies),   cmocka_unit_test(test_fill),     cmocka_unit_test(test_too_much),
-        cmocka_unit_test(test_threads),  cmocka_unit_test(test_public),
+        cmocka_unit_test(test_copies),   cmocka_unit_test(test_fill),     cmocka_unit_test(test_mapped_data),
+        cmocka_unit_test(test_too_much), cmocka_unit_test(test_threads),  cmocka_unit_test(test_public),
     };
     int status = kit_open(argc > 1 ? argv[1] : "host");
     return status ? status : cmocka_run_group_tests(tests, NULL, NULL);
