@@ -21,8 +21,7 @@ static int to_host_rule(uint64_t bytes)
 
 int tutti_p2p_goes_to_host(struct tutti_p2p_worker *worker, int peer, uint64_t bytes)
 {
-    return to_host_rule(bytes) && !tutti_p2p_is_self(worker, peer) &&
-           tutti_endpoint_goes_to_host(worker->endpoint, peer);
+    return to_host_rule(bytes) && tutti_endpoint_goes_to_host(worker->endpoint, peer);
 }
 
 void tutti_to_host_note(const struct tutti_p2p_fetch *f)

@@ -268,6 +268,13 @@ static void refused_at_first(void)
         CHECK(counted_refuses() == 0 || atomic_load(took) == TOOK,
               "a mapping that fails has the price of the next one");
     CHECK(counted_refuses() == 0, "known though the device refuses");
+    uint64_t waits = 0;
+    for (int i = 0; i < TUTTI_ENDPOINT_HOPELESS; i++) {
+        const struct tutti_endpoint_hopeless *const failed = &endpoint[RECEIVER]->from[SENDER].hopeless[i];
+        waits = failed->id == id ? failed->wait : waits;
+    }
+    CHECK(waits == 4 * TUTTI_ENDPOINT_AGAIN_NS, "three failures do not double the time to the next try twice: %llu ns",
+          (unsigned long long)waits);
     CHECK(atomic_load(took) != TOOK && atomic_load(took) != COUNTED_JOINED_NS,
           "a further mapping takes as long as it took, %llu ns", (unsigned long long)atomic_load(took));
 }

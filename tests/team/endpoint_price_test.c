@@ -256,6 +256,35 @@ static void arrays_in_turns(void)
     ASKED(b, LARGE, BYTES, by_credit - 1, TUTTI_PAYS_AWAITS, "the second large array");
 }
 
+/* What was used before anything was owed shows nothing: a second allocation is not mapped on credit beside the first.
+ */
+static void used_before(void)
+{
+    begin(&without_engines, 0);
+    const uint64_t a = ++ids, b = ++ids;
+    message(a, 0, BYTES, 1);
+    message(b, 0, BYTES, 1);
+    save(1);
+    ASKED(a, 0, BYTES, by_credit - 1, TUTTI_PAYS_AWAITS, "the first one");
+    for (int i = 1; i <= by_credit; i++)
+        CHECK(message(b, 0, BYTES, 1) == TUTTI_PAYS_NOT, "the second one by message %d", i);
+}
+
+/* An allocation that was to be mapped on credit and was not: it is asked about ever more seldom, and no more on credit,
+ * also where nothing is owed any more. */
+static void not_mapped(void)
+{
+    begin(&without_engines, 0);
+    ASKED(++ids, 0, BYTES, by_credit, TUTTI_PAYS_AWAITS, "the first question");
+    from[PEER].account[tutti_mix(ids) % TUTTI_ENDPOINT_ACCOUNTS][0].awaits = 0;
+    from[PEER].lost = USUAL + KERNELS; /* no matter here */
+    for (int i = 0; i < 5; i++) {
+        endpoint.owed = 0;
+        ASKED(ids, 0, BYTES, messages_that_lose((uint64_t)CREDIT << i, LOSES), TUTTI_PAYS, "question %d", i + 2);
+        CHECK(endpoint.owed == 0, "%llu ns are owed once more", (unsigned long long)endpoint.owed);
+    }
+}
+
 /* Ranks that take turns on the GPU: nothing is mapped on credit. */
 static void no_credit_by_turns(void)
 {
@@ -344,70 +373,6 @@ static void drawn(uint64_t seed)
     }
 }
 
-/* ---- blocks of collectives ---- */
-
-static int until_kept(uint64_t id, uint64_t extent, uint64_t ns)
-{
-    int n = 0;
-    for (; !tutti_endpoint_keeps(&endpoint, PEER, id, extent) && n < NEVER; n++)
-        tutti_endpoint_block_lost(&endpoint, PEER, id, ns);
-    return n;
-}
-
-/* Blocks that go another way count, by what they lose. The question whether the peer keeps the memory changes nothing,
- * nor does what is lost before the peer is asked to map it. */
-static void blocks(void)
-{
-    enum { LOST = 2000 };
-    static struct tutti_endpoint endpoint_before;
-    static struct tutti_endpoint_from from_before;
-    begin(&without_engines, 0);
-    const uint64_t id = ++ids, other = ++ids;
-    tutti_endpoint_block_lost(&endpoint, PEER, id, LOST);
-    from_before = from[PEER];
-    endpoint_before = endpoint;
-    for (int i = 0; i < CREDIT / LOST; i++)
-        CHECK(!tutti_endpoint_keeps(&endpoint, PEER, id, 0) && !tutti_endpoint_keeps(&endpoint, PEER, other, 0),
-              "question %d: it is kept", i);
-    CHECK(memcmp(&from_before, &from[PEER], sizeof from_before) == 0 &&
-              memcmp(&endpoint_before.owed, &endpoint.owed, sizeof endpoint.owed) == 0,
-          "a question changes an account");
-    int n = until_kept(id, 0, LOST);
-    CHECK(n == CREDIT / LOST - 1 && endpoint.owed == 0, "to be kept after %d blocks, %llu ns are owed", n,
-          (unsigned long long)endpoint.owed);
-    CHECK(tutti_endpoint_keeps(&endpoint, PEER, id, 0), "no more, before the peer was asked");
-    tutti_endpoint_block_asks(&endpoint, PEER, id, 0);
-    CHECK(endpoint.owed == USUAL - CREDIT, "%llu ns are owed for it", (unsigned long long)endpoint.owed);
-    n = until_kept(id, 0, LOST);
-    CHECK(n == CREDIT / LOST, "asked again after %d blocks", n);
-    tutti_endpoint_block_asks(&endpoint, PEER, id, 0);
-    CHECK(until_kept(id, 0, LOST) == 2 * CREDIT / LOST, "not asked ever more seldom");
-    CHECK(until_kept(other, 0, LOST) == USUAL / LOST, "another one is to be kept before it pays");
-    tutti_endpoint_block_asks(&endpoint, PEER, other, 0);
-    CHECK(endpoint.owed == USUAL - CREDIT, "what has paid is owed");
-    CHECK(until_kept(0, 0, LOST) == NEVER, "an allocation that is not known is to be kept");
-    atomic_store(&theirs->known[0][3].id, other);
-    CHECK(tutti_endpoint_keeps(&endpoint, PEER, other, 0), "what the peer has mapped is not kept");
-}
-
-/* Blocks of large allocations: the first mapping takes five times as long, also where usual ones take less. */
-static void large_blocks(void)
-{
-    enum { LOST = 2000, LARGE = 256 << 20, TIMES = 5, JOINED = 200000 };
-    begin(&without_engines, 0);
-    const uint64_t id = ++ids, other = ++ids, usual_one = ++ids;
-    CHECK(until_kept(id, LARGE, LOST) == CREDIT / LOST, "the first one is not mapped on credit");
-    tutti_endpoint_block_asks(&endpoint, PEER, id, LARGE);
-    CHECK(endpoint.owed == (uint64_t)TIMES * USUAL - CREDIT, "%llu ns are owed for it",
-          (unsigned long long)endpoint.owed);
-    from[PEER].leased = id;
-    theirs->mapping_ns[TUTTI_MAPPING_SMALL] = JOINED;
-    CHECK(until_kept(other, LARGE, LOST) == TIMES * USUAL / LOST, "another one is to be kept before it pays");
-    CHECK(until_kept(usual_one, LARGE - 1, LOST) == JOINED / LOST, "the longest of usual ones");
-    theirs->mapping_ns[TUTTI_MAPPING_LARGE] = JOINED;
-    CHECK(tutti_endpoint_keeps(&endpoint, PEER, other, LARGE), "behind a quick mapping of a large one");
-}
-
 /* A price that is set is that of each mapping, without kernels: nothing is owed, and no engine copies. */
 static void set_price(void)
 {
@@ -435,14 +400,14 @@ int main(int argc, char **argv)
         credit();
         large_credit();
         arrays_in_turns();
+        used_before();
+        not_mapped();
         short_lived();
         no_credit_by_turns();
         awaited();
         saved();
         for (uint64_t n = 0; n < 300; n++)
             drawn(check_seed() + n);
-        blocks();
-        large_blocks();
     }
     printf("endpoint_price: %ld failed\n", check_failed());
     return check_failed() != 0;

@@ -310,8 +310,7 @@ void tutti_endpoint_block_asks(struct tutti_endpoint *endpoint, int peer, uint64
     const struct price price = price_of_blocks(endpoint, peer, extent);
     tutti_fiber_take(&endpoint->lock);
     struct tutti_endpoint_account *const account = account_of(endpoint, &endpoint->from[peer], id);
-    if (!price_is_lost(account, &price))
-        price_lends(endpoint, account, &price);
+    price_lends(endpoint, account, &price);
     price_is_paid(account, price.mapping);
     tutti_lock_give(&endpoint->lock);
 }
