@@ -3,7 +3,7 @@
 # Messages of all sorts.
 set(messages "send,ssend,bsend,rsend,isend,irecv,persistent,sendrecv,replace,self,anytag,anysource,cancel,longer,types")
 string(APPEND messages ",freetypes,device,host,large,late,reqfree,any,some,test,getstatus,dup,split,idup,freeopen,barrier")
-string(APPEND messages ",blocking,arenas,null,freeinit,probe,iprobe,mprobe")
+string(APPEND messages ",blocking,arenas,null,freeinit,probe,iprobe,mprobe,packed")
 
 # Collective calls: blocking ones, and nonblocking ones of one sort.
 set(around "device,host,large,late,vector,inplace,any,some,test,skew,types")

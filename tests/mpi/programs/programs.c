@@ -115,6 +115,7 @@ static const enum prog_kind unusual[] = {
     PROG_aside,      /* a second thread waits: MPI_THREAD_MULTIPLE */
     PROG_bottom,     /* MPI_BOTTOM with absolute addresses */
     PROG_wide,       /* calls with large counts */
+    PROG_both,       /* MPI_Isendrecv: no status from MPICH, and 4.0 uses types that are freed; Open MPI 4.1 has none */
     PROG_guest,      /* generalised requests among those that are completed */
     PROG_part,       /* partitioned messages and collectives: */
     PROG_ppcoll      /* of the library in front alone */

@@ -17,7 +17,7 @@
     X(freeopen) X(late) X(reqfree) X(any) X(some) X(test) X(getstatus) X(skew) X(mixed) X(idupmix) X(nullstatus)       \
     X(selffree) X(pbsend) X(freecoll) X(oddplace) X(arenas) X(fresh) X(lag) X(selfall) X(pcoll) X(cart) X(graph)       \
     X(neighbor) X(neighborw) X(twice) X(above) X(nullroot) X(inter) X(interdup) X(part)         \
-    X(ppcoll) X(bottom) X(wide) X(aside) X(guest) X(pinned) X(managed)
+    X(ppcoll) X(bottom) X(wide) X(aside) X(guest) X(pinned) X(managed) X(packed) X(both)
 /* clang-format on */
 enum prog_kind {
 #define PROG_KIND(name) PROG_##name,
@@ -83,6 +83,7 @@ struct prog_end {
     enum prog_mode mode;
     struct prog_side side;
     size_t n;        /* elements: sent, or room for */
+    int packed;      /* not 0: the message is one of MPI_PACKED: 1: in host memory, 2: in device memory */
     int parts, mate; /* of a partitioned message: partitions, 0: it is none; of a send: the receiving end */
 };
 
@@ -173,7 +174,8 @@ enum prog_what {
     PROG_START,      /* nonblocking or persistent: a is its request */
     PROG_INIT,       /* a persistent end */
     PROG_DROP,       /* MPI_Request_free of a persistent end */
-    PROG_EXCHANGE,   /* MPI_Sendrecv: requests a and b; _replace where both have one place */
+    PROG_EXCHANGE,   /* MPI_Sendrecv: requests a and b; _replace where both have one place; needed: the nonblocking call
+                      */
     PROG_PROBE,      /* of the receive a; b: 0 MPI_Probe, 1 MPI_Iprobe until it is there */
     PROG_GLANCE,     /* MPI_Iprobe for what never comes: end a */
     PROG_MPROBE,     /* of the receive a; b: 0 MPI_Mprobe, 1 MPI_Improbe */
@@ -377,6 +379,7 @@ struct prog_run {
     MPI_Request req[PROG_REQS], end[PROG_ENDS], coll[PROG_COLLS];
     int started[PROG_REQS], done[PROG_REQS], source[PROG_REQS], tag[PROG_REQS], count[PROG_REQS];
     MPI_Message message[PROG_REQS];
+    void *pack[PROG_REQS]; /* what is sent or received as MPI_PACKED; NULL: nothing */
     MPI_Datatype types[2 * PROG_STEPS + 2 * PROG_COLLS * PROG_RANKS];
     int counts[PROG_COLLS][4][PROG_RANKS]; /* of collectives: they must last */
     MPI_Aint places[PROG_COLLS][2][PROG_RANKS];

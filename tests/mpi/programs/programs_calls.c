@@ -65,7 +65,7 @@ int prog_exchange(struct prog_drawer *d)
     for (int i = 0; i < m; i++) {
         s[i] = prog_new_req(d, PROG_SENDS, send[i].rank, sends[i]);
         r[i] = prog_new_req(d, PROG_RECEIVES, send[i].rank, receives[i]);
-        prog_add(d, send[i].rank, PROG_EXCHANGE, s[i], r[i]);
+        prog_add(d, send[i].rank, PROG_EXCHANGE, s[i], r[i])->needed = prog_chance(d, PROG_both, 50);
     }
     for (int i = 0; i < m; i++) {
         if (receive[i].peer != PROG_NULL) {

@@ -71,9 +71,19 @@ static int surely_posted(const struct prog_drawer *d, int rank, int receive)
     return !req->probed && d->clock[rank][req->rank] > req->clock[req->rank];
 }
 
+/* Whether the MPI is given packed bytes. A receive unpacks all that it has room for. MPICH's MPI_Pack and MPI_Unpack
+ * refuse MPI_BOTTOM. */
+static void choose_packing(struct prog_drawer *d, struct prog_end *end, int with)
+{
+    const int fits = !end->receives || (with >= 0 && d->p->end[d->p->req[with].end].n == end->n);
+    if (fits && !end->side.bottom && prog_chance(d, PROG_packed, 20))
+        end->packed = 1 + prog_chance(d, PROG_device, 50);
+}
+
 /* Chooses how an end with a known partner is sent or received. Returns whether it blocks. */
 static int choose_form(struct prog_drawer *d, struct prog_end *end, int with)
 {
+    choose_packing(d, end, with);
     if (end->receives)
         return with >= 0 && (prog_dice(d, 2) || !prog_may(d, PROG_irecv));
     enum { TRIES = 6 };

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "programs.h"
+#include "programs_pack.h"
 
 int prog_check(struct prog_run *run, int fine, const char *format, ...)
 {
@@ -157,6 +158,8 @@ void prog_arrived(struct prog_run *run, int r, MPI_Status *status, int error)
         prog_data_adopt(run, &end->side);
     } else {
         prog_check(run, error == MPI_SUCCESS, "%s: error class %d", text, kit_class(error));
+        if (end->packed)
+            prog_unpack(run, r);
         if (!end->parts)
             check_status(run, end, req->partner, status, text);
         expect_message(run, &end->side, req->partner);
@@ -187,11 +190,12 @@ static void call(struct prog_run *run, int r, int probed)
 {
     const struct prog *p = run->p;
     const struct prog_end *end = &p->end[p->req[r].end];
-    void *at = prog_address(run, &end->side);
-    MPI_Datatype type = prog_type_of(run, &end->side);
+    const struct prog_given given = prog_pack(run, r);
+    void *const at = given.at;
+    const MPI_Datatype type = given.type;
     MPI_Comm comm = run->comm[end->comm];
     MPI_Status status = {.MPI_SOURCE = -77};
-    int count = end->side.count[0], peer = peer_of(p, end), tag = tag_of(end), error;
+    int count = given.count, peer = peer_of(p, end), tag = tag_of(end), error;
     if (probed)
         error = FORM(MPI_Mrecv, at, count, type, &run->message[r], &status);
     else if (end->receives)
@@ -216,10 +220,11 @@ static void start(struct prog_run *run, int r, int probed)
         succeeded(run, MPI_Start(&run->end[p->req[r].end]), "MPI_Start");
         return;
     }
-    void *at = prog_address(run, &end->side);
-    MPI_Datatype type = prog_type_of(run, &end->side);
+    const struct prog_given given = prog_pack(run, r);
+    void *const at = given.at;
+    const MPI_Datatype type = given.type;
     MPI_Comm comm = run->comm[end->comm];
-    int count = end->side.count[0], peer = peer_of(p, end), tag = tag_of(end), error;
+    int count = given.count, peer = peer_of(p, end), tag = tag_of(end), error;
     if (probed)
         error = FORM(MPI_Imrecv, at, count, type, &run->message[r], request);
     else if (end->receives)
@@ -253,15 +258,32 @@ static void init(struct prog_run *run, int e)
     succeeded(run, error, "init");
 }
 
-static void exchange(struct prog_run *run, int s, int r)
+/* later: by the nonblocking calls, where this MPI has them. */
+static void exchange(struct prog_run *run, int s, int r, int later)
 {
     const struct prog *p = run->p;
     const struct prog_end *out = &p->end[p->req[s].end], *in = &p->end[p->req[r].end];
     void *from = prog_address(run, &out->side), *to = prog_address(run, &in->side);
     MPI_Datatype type = prog_type_of(run, &out->side);
     MPI_Status status = {.MPI_SOURCE = -77};
+    const int replaces = out->side.place == in->side.place && out->side.memory == in->side.memory;
     int error;
-    if (out->side.place == in->side.place && out->side.memory == in->side.memory)
+#if MPI_VERSION >= 4
+    if (later) {
+        MPI_Request request;
+        run->started[r] = 1;
+        error = replaces ? MPI_Isendrecv_replace(to, in->side.count[0], type, peer_of(p, out), tag_of(out),
+                                                 peer_of(p, in), tag_of(in), run->comm[out->comm], &request)
+                         : MPI_Isendrecv(from, out->side.count[0], type, peer_of(p, out), tag_of(out), to,
+                                         in->side.count[0], prog_type_of(run, &in->side), peer_of(p, in), tag_of(in),
+                                         run->comm[out->comm], &request);
+        succeeded(run, error, "MPI_Isendrecv");
+        error = MPI_Wait(&request, &status);
+    } else
+#else
+    (void)later;
+#endif
+        if (replaces)
         error = MPI_Sendrecv_replace(to, in->side.count[0], type, peer_of(p, out), tag_of(out), peer_of(p, in),
                                      tag_of(in), run->comm[out->comm], &status);
     else
@@ -331,7 +353,7 @@ static void make_step(struct prog_run *run, const struct prog_step *step)
         succeeded(run, MPI_Request_free(&run->end[step->a]), "MPI_Request_free");
         break;
     case PROG_EXCHANGE:
-        exchange(run, step->a, step->b);
+        exchange(run, step->a, step->b, step->needed);
         break;
     case PROG_PROBE:
     case PROG_MPROBE:
@@ -415,4 +437,5 @@ void prog_run(struct prog_run *run, const struct prog *p)
     prog_data_end(run);
     if (p->settle)
         MPI_Barrier(run->base);
+    prog_packs_free(run);
 }

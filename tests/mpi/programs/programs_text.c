@@ -81,6 +81,8 @@ static void say_end(struct out *o, const struct prog *p, const struct prog_end *
     say_side(o, &end->side);
     say(o, " (%zu bytes)%s", end->n * prog_element_bytes[end->side.layout.element],
         end->persistent ? " persistent" : "");
+    if (end->packed)
+        say(o, " packed in %s", end->packed == 1 ? "host" : "device");
     if (end->parts)
         say(o, " in %d partitions", end->parts);
     (void)p;
@@ -202,6 +204,8 @@ void prog_text_step(const struct prog *p, int number, char *text, size_t size)
         break;
     default:
         if ((step->what == PROG_PROBE || step->what == PROG_MPROBE) && step->b)
+            say(o, " (I)");
+        if (step->what == PROG_EXCHANGE && step->needed)
             say(o, " (I)");
         say_req(o, p, step->a);
         if (step->what == PROG_EXCHANGE)

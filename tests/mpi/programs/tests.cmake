@@ -3,7 +3,7 @@ tutti_mpi_program(mpi-programs LIBRARIES tutti-core m MPIS ${TUTTI_MPIS}
                   SOURCES programs/programs.c programs/programs_draw.c programs/programs_messages.c programs/programs_calls.c programs/programs_groups.c programs/programs_endings.c
                           programs/programs_together.c programs/programs_layout.c programs/programs_text.c programs/programs_data.c programs/programs_run.c
                           programs/programs_collect.c programs/programs_wait.c programs/programs_comms.c programs/programs_neighbours.c
-                          programs/programs_inter.c programs/programs_parts.c)
+                          programs/programs_inter.c programs/programs_parts.c programs/programs_pack.c)
 tutti_mpi_builders("${TUTTI_MPIS}" program_builders)
 foreach(mpi IN LISTS program_builders)
   target_link_libraries(mpi-programs.${mpi} PRIVATE mpi-kit.${mpi})
@@ -156,6 +156,12 @@ tutti_mpi_test(mpi-programs-together PROGRAM mpi-programs RANKS 3 MANY 35 ARGS 4
                ENV TUTTI_TEST_KINDS=${together} LABELS programs)
 tutti_mpi_test(mpi-programs-together PROGRAM mpi-programs RANKS 2 RANKS_MPICH 2 MANY 21 ARGS 40 100k 20 MPIS mpich5
                ENV TUTTI_TEST_KINDS=${together_mpich5} LABELS programs)
+
+# MPI_Isendrecv and MPI_Isendrecv_replace.
+foreach(row direct packed staged)
+  tutti_mpi_test(mpi-programs-isendrecv-${row} PROGRAM mpi-programs RANKS 3 MANY 50 ARGS 40 100k 20 MPIS openmpi5
+                 ENV TUTTI_TEST_KINDS=${messages},both TUTTI_RULES=message:*@${row} LABELS programs)
+endforeach()
 
 # Persistent collectives, started again and again.
 set(persistent ${moved},${reduced},${around},${neighbours},inter,dup,split,icoll,pcoll)
