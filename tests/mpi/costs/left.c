@@ -4,7 +4,8 @@
  *
  * When all ranks have device memory again, all calls are accelerated before long, also where the ranks differ in the
  * calls before: `alike` all the same, `turns` each others, `apart` each its own. Longer calls are accelerated at once.
- * `alike` also makes calls of the longest kind that is left, and a little longer ones. Needs TUTTI_STATS=1. */
+ * `alike` also makes calls of the longest kind that is left, and a little longer ones. `alike pinned`: rules would take
+ * calls whose other buffers are pinned: the first call of a length asks the peers. Needs TUTTI_STATS=1. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,11 +89,13 @@ static int left_of(const struct call *call, const char *way, int times, int byte
 }
 
 /* Behind many short ones. */
-static void try_limit(const struct call *call, const char *way, int *round)
+static void try_limit(const struct call *call, const char *way, int pinned, int *round)
 {
     int accelerated = 0;
     int left = left_of(call, way, FEW, LIMIT, round, &accelerated);
     CHECK(kit_rank != 0 || left >= FEW - 1, "%s: %d of %d calls of %d bytes are left", call->name, left, FEW, LIMIT);
+    CHECK(!pinned || call->reduces || left < FEW, "%s: the first call of %d bytes is left, though none was so long",
+          call->name, LIMIT);
     left = left_of(call, way, FEW, LIMIT + (int)sizeof(int), round, &accelerated);
     CHECK(left == 0 && accelerated == 0, "%s: %d calls of more than %d bytes are left, %d accelerated", call->name,
           left, LIMIT, accelerated);
@@ -131,7 +134,7 @@ int main(int argc, char **argv)
         CHECK(kit_rank != 0 || !is_alike || before > MIXED / 2, "%s: %d of %d calls are left without waiting",
               call->name, before, MIXED);
         if (is_alike)
-            try_limit(call, way, &round);
+            try_limit(call, way, argc > 2, &round);
         CHECK(mixed == 0 || strcmp(way, "apart") == 0, "%s: %d calls with host memory were accelerated", call->name,
               mixed);
         asked = once(call, KIT_DEVICE, LONG, round++);

@@ -67,7 +67,7 @@ foreach(how alike turns apart)
 endforeach()
 # Rules that would take the calls if the peers' memory were pinned.
 set(pinned "TUTTI_RULES=bcast:*@pipeline allreduce:*@pipeline moves_mixed:*@mpi moves_mixed_root:*@mpi moves_pinned:*@direct moves_pinned_root:*@direct" TUTTI_CHANNEL_MB=2)
-tutti_mpi_test(mpi-left-pinned PROGRAM mpi-left RANKS 3 RANKS_MPICH 2 ARGS alike ENV ${stats} ${pinned} TIMEOUT 60)
+tutti_mpi_test(mpi-left-pinned PROGRAM mpi-left RANKS 3 RANKS_MPICH 2 ARGS alike pinned ENV ${stats} ${pinned} TIMEOUT 60)
 program(landed)
 tutti_mpi_test(mpi-landed PROGRAM mpi-landed RANKS 2 ENV TUTTI_RULES=message:*@direct TIMEOUT 60)
 # MPICH's MPI_STATUSES_IGNORE is an address that compilers take for an array without room.
