@@ -157,8 +157,12 @@ static void block_end(struct tutti_move *move, const struct tutti_move_block *bl
         return;
     move->failed = recv->status;
     move->truncated = recv->truncated;
-    tutti_error("%s: rank %d sends what was not asked for: %llu bytes for a buffer of %llu", move->name, block->rank,
-                (unsigned long long)recv->bytes, (unsigned long long)recv->capacity);
+    if (recv->status == TUTTI_ERR_MISMATCH || recv->truncated)
+        tutti_error("%s: rank %d sends what was not asked for: %llu bytes for a buffer of %llu", move->name,
+                    block->rank, (unsigned long long)recv->bytes, (unsigned long long)recv->capacity);
+    else
+        tutti_error("%s: the data of rank %d are not received: %s", move->name, block->rank,
+                    tutti_status_text(recv->status));
 }
 
 void tutti_blocks_fetch(struct tutti_move *move, struct tutti_p2p_recv *recv, int first)

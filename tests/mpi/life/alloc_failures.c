@@ -1,8 +1,8 @@
 /* Memory and descriptors that cannot be had: on one rank the n-th thing that the library asks the system for (memory, a
  * memfd, a descriptor's duplicate, a mapping) is refused, once, for each n in turn. Nothing hangs; what a call reports
  * as done is done and right; a failing call returns MPI_ERR_NO_MEM, and may be tried again. Arguments: messages | types
- * | reductions | blocking | alone | enqueue | many, first n (1), last n (300), step (1); with many each call in turn is
- * refused the first thing, then each the second. Two ranks. A hang ends by an alarm, which says n.
+ * | reductions | blocking | moves | alone | enqueue | many, first n (1), last n (300), step (1); with many each call in
+ * turn is refused the first thing, then each the second. Two ranks. A hang ends by an alarm, which says n.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -248,6 +248,35 @@ static void blocking(MPI_Comm comm)
     kit_close(&out);
 }
 
+/* Calls that move data, whose ranks agree on a way that all of them can go. */
+static void moves(MPI_Comm comm)
+{
+    enum { N = 3000, CALLS = 3, ROUNDS = 2 };
+    struct kit_buffer in, out;
+    static int values[2 * N];
+    fill(values, 2 * N, 1);
+    kit_open(&in, KIT_DEVICE, sizeof values);
+    kit_open(&out, KIT_DEVICE, sizeof values);
+    const int *from = kit_put(&in, 0, values, sizeof values);
+    for (int i = 0; i < CALLS * ROUNDS; i++) {
+        const int root = i / CALLS, call = i % CALLS, shift = call == 2 ? kit_rank * N : 0;
+        int *to = kit_put(&out, 0, call == 0 && kit_rank == root ? values : NULL, sizeof values), wrong = 0;
+        count(1);
+        const int error = call == 0   ? MPI_Bcast(to, N, MPI_INT, root, comm)
+                          : call == 1 ? MPI_Allgather(from, N, MPI_INT, to, N, MPI_INT, comm)
+                                      : MPI_Alltoall(from, N, MPI_INT, to, N, MPI_INT, comm);
+        count(0);
+        const int *got = (const void *)kit_get(&out, NULL);
+        for (int j = 0; j < (call == 0 ? N : 2 * N); j++)
+            wrong += got[j] != (call == 0 ? value_of(root, 1, j) : value_of(j / N, 1, j % N + shift));
+        CHECK(error != MPI_SUCCESS || wrong == 0, "n %ld: call %d returns MPI_SUCCESS, %d elements are wrong", failing,
+              i, wrong);
+        check_class("a call that moves data", error);
+    }
+    kit_close(&in);
+    kit_close(&out);
+}
+
 /* Nonblocking calls that move data on a communicator of one rank, which are made at once. A call that is refused has
  * moved nothing. */
 static void alone(void)
@@ -354,6 +383,8 @@ int main(int argc, char **argv)
             reductions(comm);
         else if (strcmp(what, "blocking") == 0)
             blocking(comm);
+        else if (strcmp(what, "moves") == 0)
+            moves(comm);
         else if (strcmp(what, "alone") == 0)
             alone();
         else if (strcmp(what, "many") == 0)

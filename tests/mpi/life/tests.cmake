@@ -61,6 +61,15 @@ foreach(what messages types reductions blocking alone enqueue)
                    ENV TUTTI_TIMEOUT_SECONDS=10 TUTTI_NODE_RANKS=1 TIMEOUT 60)
   endif()
 endforeach()
+foreach(row fetch kept)
+  tutti_mpi_test(mpi-alloc-failures-moves-${row} PROGRAM mpi-alloc_failures RANKS 2 ARGS moves TIMEOUT 60
+                 ENV TUTTI_TIMEOUT_SECONDS=10 "TUTTI_RULES=bcast:*@${row} allgather:*@${row} alltoall:*@${row}")
+  foreach(mpi openmpi mpich)
+    if(TEST mpi-alloc-failures-moves-${row}.${mpi}) # the reason is a lack of memory, not what the other rank does
+      set_tests_properties(mpi-alloc-failures-moves-${row}.${mpi} PROPERTIES FAIL_REGULAR_EXPRESSION "not asked for")
+    endif()
+  endforeach()
+endforeach()
 tutti_mpi_test(mpi-alloc-failures-many PROGRAM mpi-alloc_failures RANKS 2 ARGS many 0 47 ENV TUTTI_TIMEOUT_SECONDS=10 TIMEOUT 60)
 tutti_mpi_test(mpi-alloc-failures-types-staged PROGRAM mpi-alloc_failures RANKS 2 ARGS types ENV TUTTI_TIMEOUT_SECONDS=10 ${left_to_mpi}
                TIMEOUT 60)
