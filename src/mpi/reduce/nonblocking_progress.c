@@ -3,10 +3,10 @@
  * ends them in this order, and a call that the MPI makes waits for the calls before it. Thousands may be open, so
  * each poll visits the first call of a communicator, the first call that has not been read, and some of the MPI's
  * calls. */
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "core/lock.h"
 #include "core/settings.h"
 #include "mpi/comm/comms.h"
 #include "mpi/comm/streams.h"
@@ -22,21 +22,31 @@ struct tutti_step tutti_nonblocking_step = {
 
 enum { LOOKS = 64 }; /* MPI calls visited by a poll */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects everything below */
-static struct tutti_comm *queues;                        /* those with calls in their queue */
+static struct tutti_lock lock;    /* protects everything below */
+static struct tutti_comm *queues; /* those with calls in their queue */
 /* Calls that the MPI makes, or whose communicator is not known; the call that was not visited for the longest time
  * is first. */
 static struct tutti_open_queue others;
 static int other_count;
 
-static void nonblocking_progress_unlock(pthread_mutex_t **held)
+/* The analysis of locks cannot follow LOCKED(). */
+TUTTI_UNGUARDED static struct tutti_lock *nonblocking_progress_lock(void)
 {
-    pthread_mutex_unlock(*held);
+    tutti_lock_take(&lock);
+    return &lock;
+}
+TUTTI_UNGUARDED static struct tutti_lock *nonblocking_progress_try(void)
+{
+    return tutti_lock_try(&lock) ? &lock : NULL;
+}
+TUTTI_UNGUARDED static void nonblocking_progress_unlock(struct tutti_lock **held)
+{
+    if (*held)
+        tutti_lock_give(*held);
 }
 /* Holds the lock to the end of the block, also when an exception of an error handler leaves it. */
-#define LOCKED()                                                                                                       \
-    __attribute__((cleanup(nonblocking_progress_unlock), unused)) pthread_mutex_t *locked = &lock;                     \
-    pthread_mutex_lock(&lock)
+#define LOCKED_BY(how) __attribute__((cleanup(nonblocking_progress_unlock), unused)) struct tutti_lock *locked = how()
+#define LOCKED()       LOCKED_BY(nonblocking_progress_lock)
 
 /* ---- lists ---- */
 
@@ -151,9 +161,9 @@ static void nonblocking_progress_poll_locked(void)
 
 static void nonblocking_poll(void)
 {
-    if (pthread_mutex_trylock(&lock) != 0) /* another thread polls, or this one, below an error handler */
+    LOCKED_BY(nonblocking_progress_try);
+    if (!locked) /* another thread polls, or this one, below an error handler */
         return;
-    __attribute__((cleanup(nonblocking_progress_unlock), unused)) pthread_mutex_t *locked = &lock;
     TUTTI_INSIDE();
     nonblocking_progress_poll_locked();
 }
@@ -170,12 +180,12 @@ static void nonblocking_progress_where(char *text, size_t size)
         [TUTTI_OPEN_REAL] = "the MPI is at it",
         [TUTTI_OPEN_DONE] = "",
     };
-    if (pthread_mutex_trylock(&lock) != 0)
+    LOCKED_BY(nonblocking_progress_try);
+    if (!locked)
         return;
     const struct tutti_open_call *first = queues ? queues->calls.first : others.first;
     if (first)
         snprintf(text, size, "%s (%s)", first->args.name, at[first->phase]);
-    pthread_mutex_unlock(&lock);
 }
 
 void tutti_open_call_start(struct tutti_open_call *open)

@@ -98,6 +98,7 @@ static void open_request_close(struct tutti_request *entry)
 }
 
 static const struct tutti_request_kind kind = {.name = "open call",
+                                               .fills = 1,
                                                .stays = 1,
                                                .comm = open_request_comm_at,
                                                .start = open_request_start,
