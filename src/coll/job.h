@@ -28,7 +28,7 @@ struct tutti_move_job {
     struct tutti_team *team;
     const struct tutti_call *call;
     /* looked: 1: `able` is the result of tutti_move_able(), since no other call of the team was under way; 0: the
-     * job calls it in its turn. */
+     * job calls it in its turn, and the move may have been run before. */
     int looked;
     uint32_t able;
     enum tutti_reason reason; /* why not; an input where call->move is NULL or `able` is 0 */

@@ -49,14 +49,14 @@ struct tutti_move {
     struct tutti_move_block *send, *receive;
     int sends, receives;
     int aside;        /* 1: blocks are received where others are sent from, which have to be copied first */
+    int spare;        /* 1: the program asks for moves that take no multiprocessor */
+    int joins;        /* 1: the rank takes part also if all its blocks lie in memory of the host; the peers decide */
     int current;      /* GPU of the thread that makes the call, for blocks in memory that all GPUs reach; -1: unknown */
     const char *name; /* of the program's call, for reports */
     struct tutti_p2p_worker *worker; /* of this call alone: it lists no other sends */
-    /* From here on, what a run of the call changes. */
+    /* From here on, what a run of the call changes: see tutti_move_clear(). */
     struct tutti_seen seen; /* begins as memory of the host */
     int engines; /* 1: copy engines store what is received, where it is a run of bytes; set by the algorithm */
-    int spare;   /* 1: the program asks for moves that take no multiprocessor */
-    int joins;   /* 1: the rank takes part also if all its blocks lie in memory of the host; the peers decide */
     /* Of rows that post (coll/move/blocks.h): the rendezvous of the blocks that are sent, NULL: none is posted; and 1
      * if all ranks have posted theirs before they arrived. */
     struct tutti_p2p_send *posted;
@@ -107,6 +107,8 @@ int tutti_move_alone(struct tutti_team *team, const struct tutti_call *call, con
  * call in which this rank cannot take part, for the reason that is set and stays set. run_rows: all of a call whose
  * rows are known. */
 uint32_t tutti_move_able(struct tutti_team *team, const struct tutti_call *call);
+/* Local. Before a run of the call: forgets what the last one has found out, or found in this memory. */
+void tutti_move_clear(struct tutti_move *move);
 void tutti_move_decline(struct tutti_team *team, const struct tutti_call *call);
 /* Local. 1: this rank, whose blocks of `largest` bytes at most lie in memory of `gpu` on one side and in memory of the
  * host on the other (ordinary: not pinned), leaves such a call to the MPI by the rules. What tutti_move_run() finds out

@@ -24,8 +24,11 @@ static int run_move(void *with)
     if (tutti_team_has_report(job->team))
         return tutti_team_take_report(job->team);
     tutti_why_set(job->reason);
-    if (!job->looked) /* earlier calls may have opened the team, or opened it again */
+    if (!job->looked && job->call->move) { /* earlier calls may have opened the team, or opened it again */
+        tutti_endpoint_poll(job->call->move->worker->endpoint);
+        tutti_move_clear(job->call->move);
         job->able = tutti_move_able(job->team, job->call);
+    }
     const int status = tutti_move_run_rows(job->team, job->call, job->able, &job->how);
     job->reason = tutti_why_take(TUTTI_REASON_OTHER);
     return status;

@@ -1,6 +1,9 @@
 /* A collective that moves data, over a team: announce, read what the peers can do, run the first algorithm that all
  * can. Ranks know different facts: each sees only the lengths of its own blocks. So each publishes in its arrival
  * which rows it can run, and a row is taken if all can. */
+#include <stddef.h>
+#include <string.h>
+
 #include "coll/move/blocks.h"
 #include "coll/move/lead.h"
 #include "coll/move/packing.h"
@@ -30,6 +33,20 @@ size_t tutti_move_largest(const struct tutti_move *move)
     for (int i = 0; i < move->receives; i++)
         most = move->receive[i].bytes > most ? move->receive[i].bytes : most;
     return (size_t)most;
+}
+
+/* Not the addresses of runs, which nothing reads before they are set. */
+void tutti_move_clear(struct tutti_move *move)
+{
+    const size_t from = offsetof(struct tutti_move, seen), to = offsetof(struct tutti_move, runs.flow);
+    memset((char *)move + from, 0, to - from);
+    move->seen.memory.kind = TUTTI_MEMORY_HOST;
+    move->failed = TUTTI_OK;
+    move->truncated = 0;
+    for (int i = 0; i < move->sends; i++)
+        move->send[i].elements.placed = 0;
+    for (int i = 0; i < move->receives; i++)
+        move->receive[i].elements.placed = 0;
 }
 
 /* ---- what this rank can run ---- */

@@ -1,9 +1,7 @@
 /* The door's side of collectives that move data (coll/move.h): a call's buffers as blocks. */
 #include "mpi/move/mover.h"
 
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "mpi/comm/comms.h"
 #include "mpi/comm/hints.h"
@@ -243,46 +241,17 @@ void tutti_mover_begin(struct tutti_mover *mover, const struct tutti_collective_
     mover->packed = NULL;
 }
 
-/* What a run of the call changes, but for the addresses of runs, which nothing reads before they are set. In a
- * nonblocking call the worker sets them on another core. */
-static void mover_clear(struct tutti_mover *mover)
-{
-    struct tutti_move *const move = &mover->move;
-    const size_t from = offsetof(struct tutti_move, seen), to = offsetof(struct tutti_move, runs.flow);
-    memset((char *)move + from, 0, to - from);
-    move->seen.memory.kind = TUTTI_MEMORY_HOST;
-    move->spare = tutti_comm_spares(mover->call->comm, 0);
-    move->failed = TUTTI_OK;
-    move->truncated = 0;
-}
-
 static void mover_empty(struct tutti_mover *mover)
 {
     struct tutti_move *const move = &mover->move;
-    mover_clear(mover);
     move->send = mover->few;
     move->receive = NULL;
-    move->sends = move->receives = move->aside = 0;
+    move->sends = move->receives = move->aside = move->joins = 0;
+    move->spare = tutti_comm_spares(mover->call->comm, 0);
     move->current = -1;
     move->name = mover->call->name;
     move->worker = &mover->p2p;
-}
-
-/* The transport carries messages whose memory a receiver cannot map. */
-static void mover_carry(struct tutti_mover *mover, struct tutti_transport *transport)
-{
-    mover->p2p = (struct tutti_p2p_worker){
-        .endpoint = tutti_endpoint, .node = tutti_p2p.node, .transport = transport, .pipelined = tutti_p2p.pipelined};
-}
-
-void tutti_mover_again(struct tutti_mover *mover)
-{
-    struct tutti_move_block *const block = mover->move.send;
-    tutti_endpoint_poll(tutti_endpoint);
-    mover_carry(mover, mover->p2p.transport);
-    mover_clear(mover);
-    for (int i = 0; i < mover->move.sends + mover->move.receives; i++)
-        block[i].elements.placed = 0;
+    tutti_move_clear(move);
 }
 
 int tutti_mover_describe_blocks(struct tutti_mover *mover)
@@ -297,7 +266,8 @@ int tutti_mover_describe(struct tutti_mover *mover, struct tutti_transport *tran
 {
     TUTTI_INSIDE();
     int current;
-    mover_carry(mover, transport);
+    mover->p2p = (struct tutti_p2p_worker){
+        .endpoint = tutti_endpoint, .node = tutti_p2p.node, .transport = transport, .pipelined = tutti_p2p.pipelined};
     mover_empty(mover);
     if (!mover_describe(mover))
         return 0;

@@ -5,6 +5,7 @@
 #include "coll/job.h"
 #include "core/reserve.h"
 #include "core/spares.h"
+#include "mpi/comm/hints.h"
 #include "mpi/move/mover_own.h"
 #include "mpi/real/errors.h"
 #include "p2p/deferred.h"
@@ -62,10 +63,15 @@ int tutti_mover_job_able(struct tutti_mover_job *job)
 
 void tutti_mover_job_again(struct tutti_mover_job *job, struct tutti_team *nonblocking)
 {
+    struct tutti_move *const move = &job->mover.move;
+    const int spare = tutti_comm_spares(job->mover.call->comm, 0);
     job->mover.team = job->job.team = nonblocking;
     job->job.looked = 0;
     job->job.reason = TUTTI_REASON_NONE;
-    tutti_mover_again(&job->mover);
+    if (move->joins || move->spare != spare) { /* the worker has the line */
+        move->joins = 0;
+        move->spare = spare;
+    }
 }
 
 void tutti_mover_job_decline(const struct tutti_mover_job *job)

@@ -29,8 +29,6 @@ struct tutti_mover {
 void tutti_mover_begin(struct tutti_mover *mover, const struct tutti_collective_args *call, struct tutti_team *team,
                        int nonblocking);
 int tutti_mover_describe(struct tutti_mover *mover, struct tutti_transport *transport);
-/* The same call once more, which this rank has taken part in: its blocks are described, but may lie in other memory. */
-void tutti_mover_again(struct tutti_mover *mover);
 /* The blocks alone, also of host memory, and of types without a plan. 0 if the arguments are wrong, or without memory.
  */
 int tutti_mover_describe_blocks(struct tutti_mover *mover);
