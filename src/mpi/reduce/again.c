@@ -36,11 +36,6 @@ static struct tutti_open_call *again_put(struct tutti_open_call **place, struct 
     return before;
 }
 
-static int again_has_lists(const struct tutti_collective_args *move)
-{
-    return move->in.counts || move->in.types || move->out.counts || move->out.types;
-}
-
 static int again_is_same(const struct tutti_open_call *open, const struct tutti_reduction_args *args,
                          const struct tutti_collective_args *move)
 {
@@ -51,20 +46,18 @@ static int again_is_same(const struct tutti_open_call *open, const struct tutti_
     if (!move)
         return open->args.count == args->count && open->args.datatype == args->datatype && open->args.op == args->op;
     return its->in.count == move->in.count && its->in.type == move->in.type && its->out.count == move->out.count &&
-           its->out.type == move->out.type;
+           its->out.type == move->out.type && tutti_deferred_call_has_lists(open->later, move);
 }
 
-/* 1: its arguments are all that there is: it has no lists, and no type that the program may free. */
-static int again_is_plain(const struct tutti_open_call *open)
+/* Not those of MPI_Ireduce_scatter, which has a list of its own. */
+static int again_can_be(const struct tutti_open_call *open)
 {
-    const struct tutti_collective_args *const move = open->later ? &open->later->args : NULL;
-    return move ? !again_has_lists(move) && tutti_type_find(move->in.type) && tutti_type_find(move->out.type)
-                : !open->counts;
+    return open->later ? tutti_deferred_call_is_predefined(open->later) : !open->counts;
 }
 
 int tutti_open_call_keep(struct tutti_open_call *open)
 {
-    if (!open->repeats || open->persistent || !again_is_plain(open))
+    if (!open->repeats || open->persistent || !again_can_be(open))
         return 0;
     const struct again_call call = again_of(&open->args, open->later ? &open->later->args : NULL);
     struct tutti_open_call *before = NULL;

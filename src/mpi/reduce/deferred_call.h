@@ -30,6 +30,7 @@ struct tutti_deferred_call {
     /* Objects that the call holds: types are held, lists and the info are copied. */
     int holds, own_info, sendtypes_held, recvtypes_held, lists;
     void *list[TUTTI_DEFERRED_CALL_LISTS];
+    size_t list_bytes[TUTTI_DEFERRED_CALL_LISTS];
     /* For a call that the communicator's worker may make (moves.c); work NULL: the MPI makes it. */
     const struct tutti_open_call_work *work;
     struct tutti_mover_job *job;     /* NULL: not described yet */
@@ -50,6 +51,10 @@ struct tutti_open_call *tutti_deferred_call_open(struct tutti_deferred_call *lat
  * call has returned. 0: no memory; let_go is needed all the same. */
 int tutti_deferred_call_hold(struct tutti_deferred_call *later);
 void tutti_deferred_call_release(struct tutti_deferred_call *later);
+/* 1 if the lists of these arguments hold what those of the call do. */
+int tutti_deferred_call_has_lists(const struct tutti_deferred_call *later, const struct tutti_collective_args *args);
+/* 1 if the program can free none of its types. */
+int tutti_deferred_call_is_predefined(const struct tutti_deferred_call *later);
 
 /* Makes a persistent request over `later`: its start() is called at each MPI_Start, its end() with the request's
  * end. `own` is a communicator of this request alone, freed with it; errors are raised on `comm`. Local. 0: no

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "mpi/move/pattern.h"
+#include "mpi/real/handles.h"
 #include "mpi/real/lent.h"
 #include "mpi/reduce/deferred_call.h"
 
@@ -17,6 +18,7 @@ static int deferred_call_held_copy(struct tutti_deferred_call *later, const void
     if (!own)
         return 0;
     memcpy(own, *list, (size_t)n * each);
+    later->list_bytes[later->lists] = (size_t)n * each;
     later->list[later->lists++] = own;
     *list = own;
     return 1;
@@ -88,4 +90,40 @@ void tutti_deferred_call_release(struct tutti_deferred_call *later)
         free(later->list[--later->lists]);
     if (later->own_info)
         tutti_next.MPI_Info_free(&later->info);
+}
+
+/* `its`: a copy, or what the program passed, if the MPI does not read that. */
+static int held_is_same(const struct tutti_deferred_call *later, const void *its, const void *now)
+{
+    int i = 0;
+    while (i < later->lists && later->list[i] != its)
+        i++;
+    return its == now || (its && now && i < later->lists && memcmp(its, now, later->list_bytes[i]) == 0);
+}
+
+static int held_has_buffer(const struct tutti_deferred_call *later, const struct tutti_buffer *its,
+                           const struct tutti_buffer *now)
+{
+    return held_is_same(later, its->counts, now->counts) && held_is_same(later, its->displs, now->displs) &&
+           held_is_same(later, its->types, now->types);
+}
+
+int tutti_deferred_call_has_lists(const struct tutti_deferred_call *later, const struct tutti_collective_args *args)
+{
+    return held_has_buffer(later, &later->args.in, &args->in) && held_has_buffer(later, &later->args.out, &args->out);
+}
+
+static int held_is_predefined(const struct tutti_buffer *buffer, int types)
+{
+    for (int i = 0; i < types; i++) {
+        if (!tutti_type_find(buffer->types[i]))
+            return 0;
+    }
+    return buffer->types || tutti_type_find(buffer->type);
+}
+
+int tutti_deferred_call_is_predefined(const struct tutti_deferred_call *later)
+{
+    return held_is_predefined(&later->args.in, later->sendtypes_held) &&
+           held_is_predefined(&later->args.out, later->recvtypes_held);
 }

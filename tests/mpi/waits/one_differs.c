@@ -21,6 +21,7 @@ enum call {
     ALLGATHER_AS_BYTES,
     ALLGATHERV,
     ALLTOALL,
+    ALLTOALLW,
     GATHER,
     GATHER_HALF,
     GATHER_BYTES,
@@ -45,6 +46,7 @@ static const char *const names[CALLS] = {"MPI_Ibcast",
                                          "MPI_Iallgather as bytes",
                                          "MPI_Iallgatherv",
                                          "MPI_Ialltoall",
+                                         "MPI_Ialltoallw",
                                          "MPI_Igather",
                                          "MPI_Igather of half",
                                          "MPI_Igather of bytes",
@@ -160,6 +162,14 @@ static void expect(enum call call, int round)
     case ALLTOALL:
         expect_blocks(INTS, 1, round);
         break;
+    case ALLTOALLW:
+        for (int from = 0; from < kit_size; from++) {
+            int block[FEW];
+            for (int i = 0; i < FEW; i++)
+                block[i] = value(from, kit_rank * FEW + i, round);
+            memcpy(&want[from * FEW], block, round % 2 ? FEW : sizeof block);
+        }
+        break;
     case GATHER:
     case GATHER_HALF:
     case GATHER_BYTES:
@@ -178,7 +188,8 @@ static void expect(enum call call, int round)
 
 static MPI_Request start(enum call call, const void *send, void *receive, int round)
 {
-    static int counts[RANKS], places[RANKS];
+    static int counts[RANKS], places[RANKS], in_bytes[RANKS];
+    static MPI_Datatype types[RANKS];
     MPI_Request request = MPI_REQUEST_NULL;
     const MPI_Comm comm = MPI_COMM_WORLD;
     const int last = kit_size - 1;
@@ -188,6 +199,8 @@ static MPI_Request start(enum call call, const void *send, void *receive, int ro
     for (int r = 0; r < kit_size; r++) {
         counts[r] = FEW;
         places[r] = r * place_of(round);
+        in_bytes[r] = r * FEW * (int)sizeof(int);
+        types[r] = round % 2 ? MPI_BYTE : MPI_INT;
     }
     switch (call) {
     case BCAST:
@@ -214,6 +227,9 @@ static MPI_Request start(enum call call, const void *send, void *receive, int ro
         break;
     case ALLTOALL:
         MPI_Ialltoall(send, INTS, MPI_INT, receive, INTS, MPI_INT, comm, &request);
+        break;
+    case ALLTOALLW:
+        MPI_Ialltoallw(send, counts, in_bytes, types, receive, counts, in_bytes, types, comm, &request);
         break;
     case GATHER:
     case GATHER_HALF:
