@@ -92,15 +92,17 @@ static int of_predefined(struct tutti_reading *reading, MPI_Datatype type, struc
         tutti_next.MPI_Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
     *out = (struct signature){.type = type, .size = size};
+    if (extent == size) /* a pair without gaps too: an MPI may cut it elsewhere than its two elements */
+        return TUTTI_OK;
     MPI_Datatype value = value_of(type), index = MPI_INT;
     if (what->combiner == TUTTI_VALUE_INDEX && tutti_contents(reading, type, what) == TUTTI_OK && what->types == 2) {
         value = what->type[0];
         index = what->type[1];
     }
     if (value == tutti_handles.no_type)
-        return extent == size ? TUTTI_OK : TUTTI_ERR_UNAVAILABLE;
-    if (tutti_quirks.keeps_pairs && extent != size &&
-        tutti_next.MPI_Type_get_true_extent_x(type, &lower, &true_extent) == MPI_SUCCESS && true_extent == size) {
+        return TUTTI_ERR_UNAVAILABLE;
+    if (tutti_quirks.keeps_pairs && tutti_next.MPI_Type_get_true_extent_x(type, &lower, &true_extent) == MPI_SUCCESS &&
+        true_extent == size) {
         out->own = tutti_next.MPI_Type_create_resized(type, 0, (MPI_Aint)size, &out->type) == MPI_SUCCESS;
         return out->own ? TUTTI_OK : TUTTI_ERR_TRANSPORT;
     }

@@ -26,6 +26,8 @@ tutti_mpi_test(mpi-types-messages-packed PROGRAM mpi-types_messages RANKS 2 MANY
 set(far ${stats} TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined TUTTI_MESSAGE_CHUNK=4096)
 tutti_mpi_test(mpi-types-messages-far PROGRAM mpi-types_messages RANKS 2 MANY 520 ARGS 80 ENV ${far} MPIS openmpi TIMEOUT 45)
 tutti_mpi_test(mpi-types-messages-far-short PROGRAM mpi-types_messages RANKS 2 MANY 520 ENV ${far} TIMEOUT 45)
+program(types_pairs EVERYWHERE)
+tutti_mpi_test(mpi-types-pairs PROGRAM mpi-types_pairs RANKS 2 ENV TUTTI_RULES=message:*@staged TIMEOUT 45 MPIS openmpi mpich mpich5)
 type_program(types_collectives EVERYWHERE)
 tutti_mpi_test(mpi-types-collectives PROGRAM mpi-types_collectives RANKS 3 RANKS_MPICH 2 MANY 310 ENV ${stats} EVERYWHERE
                TIMEOUT 45)
