@@ -336,6 +336,11 @@ int tutti_stage_in(struct tutti_stage *stage)
                              stage->bytes, stage->memory);
 }
 
+void tutti_stage_came_whole(size_t bytes)
+{
+    atomic_store_explicit(bytes > LAZY_FROM ? &whole_long_ones : &whole_ones, WHOLE_ONES, memory_order_relaxed);
+}
+
 /* Stores a message that arrived after all, through pinned memory. */
 static int lazy_out(struct tutti_stage *stage, size_t bytes)
 {
@@ -343,7 +348,7 @@ static int lazy_out(struct tutti_stage *stage, size_t bytes)
     struct tutti_bounce *bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes < most ? bytes : most);
     char *piece = bounce ? bounce->memory : NULL, *user = stage->user + stage->origin;
     int status = bounce ? TUTTI_OK : TUTTI_ERR_MEMORY;
-    atomic_store_explicit(bytes > LAZY_FROM ? &whole_long_ones : &whole_ones, WHOLE_ONES, memory_order_relaxed);
+    tutti_stage_came_whole(bytes);
     for (size_t at = 0; at < bytes && status == TUTTI_OK; at += most) {
         size_t n = bytes - at < most ? bytes - at : most;
         memcpy(piece, stage->memory + at, n);

@@ -140,6 +140,10 @@ int tutti_stage_in(struct tutti_stage *stage);
 int tutti_stage_in_from(struct tutti_stage *stage, const struct tutti_memory *memory);
 /* After the real call: copies the received data to device memory; `bytes` of the message, or -1 for all. */
 int tutti_stage_out(struct tutti_stage *stage, MPI_Count bytes);
+/* The same for `n` stages, TUTTI_TOGETHER at most, with one wait for all that lie in runs of bytes on one GPU: done[i]
+ * is 1 for those. The others, and all after a failure, are left to tutti_stage_out(). */
+enum { TUTTI_TOGETHER = 64 };
+void tutti_stages_out(struct tutti_stage *const stages[], const MPI_Count bytes[], unsigned n, unsigned char done[]);
 /* 1 if the stage can be copied in a stream of *gpu: its elements are packed, or lie in one run. Then the two calls
  * below begin the copy that tutti_stage_in() and tutti_stage_out() make; it is complete when the stream has reached it.
  * Statuses of Tutti. */
@@ -160,6 +164,8 @@ int tutti_copy_known(int gpu, char *user, char *host, size_t bytes, int out);
 void tutti_stage_shorten(struct tutti_stage *stage, MPI_Count count);
 /* 1 if stages of few bytes expect RTSs. */
 int tutti_stage_expects_rts(void);
+/* A message of so many bytes has arrived whole in a lazy stage: the next stages do not expect RTSs. */
+void tutti_stage_came_whole(size_t bytes);
 /* An RTS has arrived in place of a message of so many bytes: the next lazy stages expect RTSs too. */
 void tutti_stage_expect_rts(size_t bytes);
 /* Gives the host memory back. */

@@ -68,7 +68,9 @@ static enum tutti_rests rests_in(const struct tutti_recv_request *recv)
 {
     if (tutti_recv_is_open(recv))
         return TUTTI_RESTS_NOT;
-    return recv->state == TUTTI_RECV_WAITING ? TUTTI_RESTS_MOSTLY : TUTTI_RESTS;
+    return recv->state == TUTTI_RECV_WAITING ? TUTTI_RESTS_MOSTLY
+           : recv->state == TUTTI_RECV_PLAIN ? TUTTI_RESTS_UNTIL_ARRIVED
+                                             : TUTTI_RESTS;
 }
 
 static void receive_fetch_all(struct tutti_batch *batch)
@@ -142,6 +144,8 @@ static int recv_request_arrived(struct tutti_request *entry, const MPI_Status *s
     entry->rests = rests_in(receive->recv);
     if (open && batch)
         receive_fetch(entry, batch);
+    else if (receive->recv->state == TUTTI_RECV_PLAIN)
+        tutti_batch_keep(batch, entry, &receive->stage, status);
     return open;
 }
 

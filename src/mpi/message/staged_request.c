@@ -3,6 +3,7 @@
 #include "mpi/message/counted.h"
 #include "mpi/message/requests.h"
 #include "mpi/real/errors.h"
+#include "mpi/request/batch.h"
 #include "mpi/request/request.h"
 
 struct staged {
@@ -56,11 +57,15 @@ static int staged_fail(struct tutti_request *entry, MPI_Status *status, int code
     return code;
 }
 
+static int staged_arrived(struct tutti_request *entry, const MPI_Status *status, struct tutti_batch *batch)
+{
+    tutti_batch_keep(batch, entry, &staged_of(entry)->stage, status);
+    return 0;
+}
+
 static int staged_deliver(struct tutti_request *entry, MPI_Status *status)
 {
-    if (entry->delivered)
-        return MPI_SUCCESS;
-    int code = tutti_staged_out(&staged_of(entry)->stage, entry->comm, status);
+    const int code = entry->delivered ? MPI_SUCCESS : tutti_staged_out(&staged_of(entry)->stage, entry->comm, status);
     if (!tutti_was_cancelled(status))
         staged_count(entry, status, code);
     entry->delivered = code == MPI_SUCCESS;
@@ -74,6 +79,7 @@ static void staged_close(struct tutti_request *entry)
 
 static const struct tutti_request_kind staged = {.name = "staged message",
                                                  .prepare = staged_prepare,
+                                                 .arrived = staged_arrived,
                                                  .deliver = staged_deliver,
                                                  .fail = staged_fail,
                                                  .close = staged_close};

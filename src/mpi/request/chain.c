@@ -150,7 +150,7 @@ void tutti_request_destroy(struct tutti_request *entry)
 static inline int is_passed_over(const struct tutti_request *entry, const struct tutti_batch *batch)
 {
     return batch->how == TUTTI_FETCH_BESIDE_ALL &&
-           (entry->rests == TUTTI_RESTS || (entry->rests == TUTTI_RESTS_MOSTLY && batch->passes));
+           (entry->rests >= TUTTI_RESTS_UNTIL_ARRIVED || (entry->rests == TUTTI_RESTS_MOSTLY && batch->passes));
 }
 
 void tutti_requests_progress(struct tutti_request *const entries[], const MPI_Request requests[], int n,
@@ -182,6 +182,7 @@ void tutti_requests_arrived(struct tutti_request *const entries[], const int whi
     for (int k = 0; k < n; k++)
         chain_arrived(entries[which ? which[k] : k], &statuses[k], &batch);
     tutti_batch_run(&batch);
+    tutti_batch_out(&batch);
 }
 
 int tutti_request_fetched(struct tutti_request *entry, const MPI_Status *status)

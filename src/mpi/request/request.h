@@ -111,8 +111,9 @@ struct tutti_request {
 };
 
 /* Entries that a call which waits for all of its requests can skip. MOSTLY: progress() would only look for a message
- * that has probably not arrived, so the call looks in some of its turns. RESTS: there is nothing to do. */
-enum tutti_rests { TUTTI_RESTS_NOT, TUTTI_RESTS_MOSTLY, TUTTI_RESTS };
+ * that has probably not arrived, so the call looks in some of its turns. UNTIL_ARRIVED: there is nothing to do before
+ * arrived(). RESTS: there is nothing to do there either. */
+enum tutti_rests { TUTTI_RESTS_NOT, TUTTI_RESTS_MOSTLY, TUTTI_RESTS_UNTIL_ARRIVED, TUTTI_RESTS };
 
 /* The data of an entry's kind. */
 #define TUTTI_REQUEST_OF(type, entry)                                                                                  \

@@ -91,3 +91,7 @@ tutti_mpi_test(mpi-outside-local PROGRAM mpi-outside RANKS 2 ARGS local ENV TUTT
 # Short messages into memory of the host.
 program(to_host)
 tutti_mpi_test(mpi-to-host PROGRAM mpi-to_host RANKS 2 ENV ${stats} "TUTTI_RULES=message:*@direct message_to_host:0-8k@staged" TIMEOUT 45)
+# Staged messages that one call completes.
+program(together EVERYWHERE)
+tutti_mpi_test(mpi-together PROGRAM mpi-together RANKS 2 ENV ${stats} ${left_to_mpi} EVERYWHERE TIMEOUT 45)
+tutti_mpi_test(mpi-together-slow PROGRAM mpi-together RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_MAPPING_US=300 TUTTI_MAPPING_PRICE_US=20000000 TIMEOUT 45)
