@@ -95,10 +95,13 @@ void tutti_deferred_call_release(struct tutti_deferred_call *later)
 /* `its`: a copy, or what the program passed, if the MPI does not read that. */
 static int held_is_same(const struct tutti_deferred_call *later, const void *its, const void *now)
 {
-    int i = 0;
-    while (i < later->lists && later->list[i] != its)
-        i++;
-    return its == now || (its && now && i < later->lists && memcmp(its, now, later->list_bytes[i]) == 0);
+    if (its == now)
+        return 1;
+    for (int i = 0; its && now && i < later->lists; i++) {
+        if (later->list[i] == its)
+            return memcmp(its, now, later->list_bytes[i]) == 0;
+    }
+    return 0;
 }
 
 static int held_has_buffer(const struct tutti_deferred_call *later, const struct tutti_buffer *its,
