@@ -54,7 +54,10 @@ struct tutti_move {
     int current;      /* GPU of the thread that makes the call, for blocks in memory that all GPUs reach; -1: unknown */
     const char *name; /* of the program's call, for reports */
     struct tutti_p2p_worker *worker; /* of this call alone: it lists no other sends */
-    /* From here on, what a run of the call changes: see tutti_move_clear(). */
+    /* Set by the algorithm: a status, the first failure after which blocks are not complete; and 1 if a block was
+     * longer than its buffer. TUTTI_OK and 0 at first. */
+    int failed, truncated;
+    /* From here on, what each run of the call changes: see tutti_move_clear(). Another thread reads what is above. */
     struct tutti_seen seen; /* begins as memory of the host */
     int engines; /* 1: copy engines store what is received, where it is a run of bytes; set by the algorithm */
     /* Of rows that post (coll/move/blocks.h): the rendezvous of the blocks that are sent, NULL: none is posted; and 1
@@ -76,9 +79,6 @@ struct tutti_move {
         uint64_t joined_sends, joined_receives;
         struct tutti_move_flow flow;
     } runs;
-    /* Set by the algorithm: a status, the first failure after which blocks are not complete; and 1 if a block was
-     * longer than its buffer. TUTTI_OK and 0 at first. */
-    int failed, truncated;
 };
 
 /* Collective over the team's ranks, in stream order, as tutti_enqueue(): returns when the kernels have been put into

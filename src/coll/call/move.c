@@ -41,8 +41,6 @@ void tutti_move_clear(struct tutti_move *move)
     const size_t from = offsetof(struct tutti_move, seen), to = offsetof(struct tutti_move, runs.flow);
     memset((char *)move + from, 0, to - from);
     move->seen.memory.kind = TUTTI_MEMORY_HOST;
-    move->failed = TUTTI_OK;
-    move->truncated = 0;
     for (int i = 0; i < move->sends; i++)
         move->send[i].elements.placed = 0;
     for (int i = 0; i < move->receives; i++)

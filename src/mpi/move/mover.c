@@ -251,6 +251,8 @@ static void mover_empty(struct tutti_mover *mover)
     move->current = -1;
     move->name = mover->call->name;
     move->worker = &mover->p2p;
+    move->failed = TUTTI_OK;
+    move->truncated = 0;
     tutti_move_clear(move);
 }
 
