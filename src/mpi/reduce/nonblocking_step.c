@@ -71,7 +71,8 @@ static void nonblocking_step_give(struct tutti_open_call *open)
     int gpu;
     open->job.call = call;
     open->job.looked = !open->repeats;
-    if (call->kind == TUTTI_ARRIVAL_DEVICE && call->gpu < 0 && !open->repeats &&
+    /* Of a call that repeats nothing is read that its worker has written. */
+    if (!open->repeats && call->kind == TUTTI_ARRIVAL_DEVICE && call->gpu < 0 &&
         tutti_door.device->gpu.current(&gpu) == TUTTI_OK)
         call->gpu = gpu; /* the counter of this thread, not of the worker */
     if (team->size == 1) {
@@ -92,7 +93,7 @@ static void nonblocking_step_give(struct tutti_open_call *open)
     }
     int status = TUTTI_OK;
     open->job.team = team->nonblocking;
-    if (open->state->calls.first == open && !open->repeats &&
+    if (!open->repeats && open->state->calls.first == open &&
         ((call->kind == TUTTI_ARRIVAL_HOST && call->host_ok) || tutti_reduce_leaves(team->nonblocking, call))) {
         /* This rank only announces that the MPI makes the call, which no worker need do: none has an earlier one. */
         open->job.job.status = tutti_reduce_run(team->nonblocking, call, &open->job.taken, &open->job.why);
