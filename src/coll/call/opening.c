@@ -110,12 +110,14 @@ int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, 
         set ? (struct tutti_opening_due){.opens = set} : tutti_opening_due(gpu, kind, what, lacks);
     const uint64_t loses = opening_loses(team, call, gpu, kind);
     *lost += loses ? loses : due.opens / EMPTY_CALLS + 1;
-    const int loads = due.loads > 0 && *lost >= due.loads &&
-                      tutti_opening_load(device, call->gpu, type, op, opening_packs(call)) == TUTTI_BESIDE_RUNS;
-    if (loads || *lost < due.opens) {
+    const int loading = due.loads > 0 && *lost >= due.loads &&
+                        tutti_opening_load(device, call->gpu, type, op, opening_packs(call)) == TUTTI_BESIDE_RUNS;
+    if (*lost < due.opens) {
         tutti_why_set(TUTTI_REASON_FIRST_CALLS);
         return 1;
     }
+    if (loading) /* short calls would pass by the hundred meanwhile, and those that a program times come behind 100 */
+        tutti_opening_load_end();
     if (team->state == TUTTI_TEAM_OPEN) /* this rank loads the kernels now; a team opens when it pays for all ranks */
         *lost = 0;
     return 0;

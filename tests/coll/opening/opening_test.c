@@ -2,6 +2,7 @@
  * has lost what is due (opening_price.h), and until the kernels of the first team are loaded beside. Arguments: how the
  * process has its GPU (alone, beside others, in turns), or `set`: a price is set, which holds for all, and nothing is
  * loaded beside. The device and the list of known channels are this test's. */
+#include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -19,7 +20,8 @@
 
 enum { GPU = 3, RANKS = 3, BYTES = 1 << 10, NEVER = 1 << 20 };
 static sem_t may_end;
-static atomic_int loads;
+static atomic_int loads, ended;
+static int awaited;
 static int first;          /* 1: the process has no team yet */
 static int lacking, known; /* what the device lacks; the channel is mapped already */
 static enum tutti_opening_gpu use;
@@ -42,7 +44,17 @@ static int slow_prepare(int gpu, uint32_t kernels, int type, int op)
     CHECK(gpu == GPU, "kernels of GPU %d are loaded", gpu);
     atomic_fetch_add(&loads, 1);
     sem_wait(&may_end);
+    atomic_store(&ended, 1);
     return TUTTI_OK;
+}
+
+/* A call waits for the thread that loads. */
+void tutti_beside_await(struct tutti_beside_once *once)
+{
+    awaited++;
+    sem_post(&may_end);
+    while (tutti_beside_state(once) == TUTTI_BESIDE_RUNS)
+        sched_yield();
 }
 
 static int lacks_some(int gpu, int kernel, int type, int op)
@@ -124,8 +136,8 @@ static void they_wait(struct tutti_team *of, enum tutti_opening_kind kind, enum 
     CHECK(!one_waits(of, kind), "%s: what is due is lost, and a call waits", when);
 }
 
-/* The first team, of moves: their kernels are loaded beside if it is lent, and calls wait for them. Reductions count
- * apart, and other teams. */
+/* The first team, of moves: their kernels are loaded beside if it is lent, and the call that opens it waits for them.
+ * Reductions count apart, and other teams. */
 static void first_team(void)
 {
     const struct tutti_opening_due due = tutti_opening_due(use, TUTTI_OPENING_MOVES, TUTTI_OPENING_FIRST_TEAM, 1);
@@ -139,14 +151,9 @@ static void first_team(void)
     CHECK(those_that_wait(&team, TUTTI_OPENING_REDUCES, 2) == 2, "two reductions open a team");
     CHECK(those_that_wait(&team, TUTTI_OPENING_MOVES, before) == before && atomic_load(&loads) == 0,
           "kernels are loaded before %llu calls", (unsigned long long)before);
-    if (due.loads > 0) {
-        CHECK(those_that_wait(&team, TUTTI_OPENING_MOVES, 2 * all) == 2 * all, "a team opens without its kernels");
-        sem_post(&may_end);
-        tutti_opening_load_end();
-    } else {
-        CHECK(those_that_wait(&team, TUTTI_OPENING_MOVES, NEVER) == all, "not %llu calls wait",
-              (unsigned long long)all);
-    }
+    CHECK(those_that_wait(&team, TUTTI_OPENING_MOVES, NEVER) == all - before, "not %llu calls wait",
+          (unsigned long long)all);
+    CHECK(awaited == (due.loads > 0) && atomic_load(&ended) == awaited, "a team opens without its kernels");
     CHECK(atomic_load(&loads) == (due.loads > 0), "%d loads beside", atomic_load(&loads));
     CHECK(!one_waits(&team, TUTTI_OPENING_MOVES) && one_waits(&team, TUTTI_OPENING_REDUCES) &&
               one_waits(&other, TUTTI_OPENING_MOVES),

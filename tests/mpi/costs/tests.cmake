@@ -50,6 +50,11 @@ tutti_mpi_test(mpi-first-calls PROGRAM mpi-first_calls RANKS 4 RANKS_MPICH 2
                ENV ${stats} ${first_packets} TUTTI_HOST_MAPPING_US=100 TUTTI_MAPPING_PRICE_US=300 EVERYWHERE TIMEOUT 90)
 tutti_mpi_test(mpi-first-calls-random PROGRAM mpi-first_calls RANKS 3 RANKS_MPICH 2 ARGS random
                ENV ${stats} ${first_packets} TUTTI_HOST_MAPPING_US=100 TUTTI_MAPPING_PRICE_US=300 TIMEOUT 90)
+program(first_short)
+foreach(call Bcast Allgather Alltoall Allreduce)
+  tutti_mpi_test(mpi-first-short-${call} PROGRAM mpi-first_short RANKS 2 ARGS MPI_${call} TIMEOUT 60
+                 ENV ${stats} "TUTTI_RULES=bcast:*@ll allgather:*@ll alltoall:*@ll" TUTTI_HOST_MAPPING_US=1)
+endforeach()
 program(new_comms EVERYWHERE)
 tutti_mpi_test(mpi-new-comms PROGRAM mpi-new_comms RANKS 4 RANKS_MPICH 2
                ENV ${stats} ${first_packets} TUTTI_HOST_MAPPING_US=1 EVERYWHERE TIMEOUT 90)
