@@ -266,29 +266,30 @@ static void exchange(struct prog_run *run, int s, int r, int later)
     void *from = prog_address(run, &out->side), *to = prog_address(run, &in->side);
     MPI_Datatype type = prog_type_of(run, &out->side);
     MPI_Status status = {.MPI_SOURCE = -77};
+    MPI_Request request = MPI_REQUEST_NULL;
     const int replaces = out->side.place == in->side.place && out->side.memory == in->side.memory;
-    int error;
+    int error = MPI_SUCCESS;
 #if MPI_VERSION >= 4
+    run->started[r] |= later;
+    if (later && replaces)
+        error = MPI_Isendrecv_replace(to, in->side.count[0], type, peer_of(p, out), tag_of(out), peer_of(p, in),
+                                      tag_of(in), run->comm[out->comm], &request);
+    else if (later)
+        error = MPI_Isendrecv(from, out->side.count[0], type, peer_of(p, out), tag_of(out), to, in->side.count[0],
+                              prog_type_of(run, &in->side), peer_of(p, in), tag_of(in), run->comm[out->comm], &request);
+#else
+    later = 0;
+#endif
     if (later) {
-        MPI_Request request;
-        run->started[r] = 1;
-        error = replaces ? MPI_Isendrecv_replace(to, in->side.count[0], type, peer_of(p, out), tag_of(out),
-                                                 peer_of(p, in), tag_of(in), run->comm[out->comm], &request)
-                         : MPI_Isendrecv(from, out->side.count[0], type, peer_of(p, out), tag_of(out), to,
-                                         in->side.count[0], prog_type_of(run, &in->side), peer_of(p, in), tag_of(in),
-                                         run->comm[out->comm], &request);
         succeeded(run, error, "MPI_Isendrecv");
         error = MPI_Wait(&request, &status);
-    } else
-#else
-    (void)later;
-#endif
-        if (replaces)
+    } else if (replaces) {
         error = MPI_Sendrecv_replace(to, in->side.count[0], type, peer_of(p, out), tag_of(out), peer_of(p, in),
                                      tag_of(in), run->comm[out->comm], &status);
-    else
+    } else {
         error = MPI_Sendrecv(from, out->side.count[0], type, peer_of(p, out), tag_of(out), to, in->side.count[0],
                              prog_type_of(run, &in->side), peer_of(p, in), tag_of(in), run->comm[out->comm], &status);
+    }
     prog_type_done(run);
     prog_arrived(run, r, &status, error);
     prog_arrived(run, s, NULL, error);
