@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "coll/coll.h"
+#include "coll/sums.h"
 #include "core/settings.h"
 #include "core/status.h"
 #include "device/device.h"
@@ -70,18 +71,11 @@ static int device_watch(void)
 static const char *sum(struct tutti_team *team, int *in, int *out, size_t count)
 {
     static _Thread_local int host[MOST];
-    const struct tutti_call it = {.collective = TUTTI_COLLECTIVE_ALLREDUCE,
-                                  .in = in,
-                                  .out = out,
-                                  .count = count,
-                                  .type = TUTTI_TYPE_I32,
-                                  .op = TUTTI_OP_SUM,
-                                  .kind = TUTTI_ARRIVAL_DEVICE,
-                                  .gpu = -1,
-                                  .host_ok = 1};
+    struct tutti_call it = sum_call(TUTTI_COLLECTIVE_ALLREDUCE, in, out, count);
     enum tutti_reduce_outcome taken = TUTTI_REDUCE_DECLINED;
     const char *why = "?";
     int wrong = 0;
+    it.host_ok = 1;
     CHECK(tutti_reduce_run(team, &it, &taken, &why) == TUTTI_OK, "a call of rank %d: %s", team->rank, why);
     if (taken != TUTTI_REDUCE_DONE)
         return "the MPI";
