@@ -42,9 +42,6 @@ static inline void tutti_send_note(struct tutti_p2p_send *send, int status, int 
 /* The receiver does not fetch, or has asked for it: the message is packed into scratch, or carried. waited: ns. */
 void tutti_packed_urge(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_p2p_batch *batch,
                        uint64_t waited);
-/* Adds the next pieces of a message in MOVING, for which there is scratch, to the batch. */
-void tutti_packed_batch(const struct tutti_p2p_worker *worker, struct tutti_p2p_send *send,
-                        struct tutti_p2p_batch *batch);
 /* Those pieces are packed. */
 void tutti_packed_add(struct tutti_p2p_send *send, uint64_t pieces);
 /* Gives the transport the remaining parts, as far as there is room. */

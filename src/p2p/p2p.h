@@ -36,8 +36,6 @@ struct tutti_p2p_worker {
     uint64_t polled, away;             /* when sends were last polled; how long before that they were not */
     int looks_at_all;                  /* 1: this poll does; 0: only until it finds TUTTI_SENDS_LOOKS that are open */
     _Atomic uint64_t out;              /* bytes of the posted sends */
-    unsigned waiting, round;           /* posted sends that the next poll packs; all such ones since the last poll */
-    atomic_uint last_round;            /* the same before the last poll that found some; 0: none has */
     _Atomic uint64_t awaited;          /* bits of ranks whose first memory of a GPU a long message has waited for */
 };
 
@@ -77,7 +75,6 @@ struct tutti_p2p_send {
     uint64_t since;                 /* when it was posted; 0: the first poll sets it */
     uint64_t extra_grace;           /* ns more than usual that the receiver may take */
     int now;                        /* 1: the data must leave the buffer before the receiver fetches */
-    int burst;                      /* 1: other messages are open, and a poll follows soon: they are packed together */
     int local;                      /* 1: the send ends whether or not the receiver ever receives */
     int agreed; /* 1: a block of a collective: the MPI cannot carry it, and its receiver fetches every piece */
     /* Ranks of the node: */
@@ -94,7 +91,6 @@ struct tutti_p2p_send {
     /* The protocols' own: */
     enum tutti_shown shown;
     char *scratch;               /* of its pieces; NULL: none */
-    int waits;                   /* MOVING: 1: for the next poll, which packs it */
     uint64_t packed;             /* pieces that are packed */
     unsigned looks;              /* at an offer to this rank itself that it has not fetched yet */
     int spared;                  /* 1: the receiver's time has started again since this rank polled late */
@@ -138,9 +134,7 @@ const struct tutti_protocol_row *tutti_p2p_choose(struct tutti_p2p_worker *worke
 
 /* The caller serialises the calls below, of one worker. */
 
-/* After the RTS was sent: tutti_p2p_poll() polls the rendezvous from now on. A short message of a burst, which is to be
- * packed, waits for it, and one launch packs all of them. If as many wait as before the poll before, this is probably
- * the last one: they are packed now, as the program may compute before it makes another call. */
+/* After the RTS was sent: tutti_p2p_poll() polls the rendezvous from now on. */
 void tutti_p2p_list(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
 /* Packs messages that were not fetched in time, and further pieces of messages under way: one launch for each GPU. */
 void tutti_p2p_poll(struct tutti_p2p_worker *worker);

@@ -13,8 +13,7 @@ enum {
        SCRATCH_MAPPING_NS if it may be mapping it now, or is this rank. */
     SCRATCH_NS = 100000,
     SCRATCH_MAPPING_NS = 20000000,
-    OWN_LOOKS = 100,          /* how often before, for a message of this rank to itself */
-    TOGETHER_BYTES = 64 << 10 /* a longer message is packed at once */
+    OWN_LOOKS = 100 /* how often before, for a message of this rank to itself */
 };
 
 /* ---- sender ---- */
@@ -65,11 +64,6 @@ static int packed_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
 {
     struct tutti_pack_job piece;
     unsigned n;
-    if (send->burst && !job && !send->now && send->bytes <= TOGETHER_BYTES) {
-        send->waits = 1;
-        tutti_rndv_move(send->rndv, TUTTI_RNDV_FREE, TUTTI_RNDV_MOVING);
-        return 1;
-    }
     if (job) {
         tutti_packed_add(send, packed_next(worker, send, job));
         tutti_rndv_move(send->rndv, TUTTI_RNDV_FREE, TUTTI_RNDV_BOUNCE);
@@ -116,13 +110,8 @@ void tutti_packed_urge(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
             tutti_carried_send(worker, send);
         return;
     }
-    if (tutti_rndv_win(send->rndv, TUTTI_RNDV_MOVING))
-        tutti_packed_batch(worker, send, batch);
-}
-
-void tutti_packed_batch(const struct tutti_p2p_worker *worker, struct tutti_p2p_send *send,
-                        struct tutti_p2p_batch *batch)
-{
+    if (!tutti_rndv_win(send->rndv, TUTTI_RNDV_MOVING))
+        return;
     batch->pieces[batch->n] = packed_next(worker, send, &batch->job[batch->n]);
     batch->of[batch->n++] = send;
 }

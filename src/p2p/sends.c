@@ -17,6 +17,16 @@ static void sends_count(struct tutti_p2p_worker *worker, uint64_t more)
     atomic_store_explicit(&worker->out, out + more, memory_order_relaxed);
 }
 
+/* The oldest first: a poll packs a batch, and the oldest message has waited longest. */
+void tutti_p2p_list(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
+{
+    send->at = worker->sends ? worker->last : &worker->sends;
+    send->next = NULL;
+    *send->at = send;
+    worker->last = &send->next;
+    sends_count(worker, send->bytes);
+}
+
 static void send_unlist(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
     if (!send->at)
@@ -78,46 +88,9 @@ static void sends_pack(struct tutti_p2p_worker *worker, struct tutti_p2p_batch *
     }
 }
 
-/* Packs the messages that wait for it. */
-static void sends_pack_waiting(struct tutti_p2p_worker *worker)
-{
-    struct tutti_p2p_batch all;
-    for (struct tutti_p2p_send *send = worker->sends; send && worker->waiting > 0;) {
-        all.n = 0;
-        for (; send && all.n < TUTTI_BATCH; send = send->next) {
-            if (!send->waits)
-                continue;
-            send->waits = 0;
-            worker->waiting--;
-            tutti_packed_batch(worker, send, &all);
-        }
-        sends_pack(worker, &all);
-    }
-}
-
-/* The oldest first: a poll packs a batch, and the oldest message has waited longest. */
-void tutti_p2p_list(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
-{
-    send->at = worker->sends ? worker->last : &worker->sends;
-    send->next = NULL;
-    *send->at = send;
-    worker->last = &send->next;
-    sends_count(worker, send->bytes);
-    if (!send->waits)
-        return;
-    worker->waiting++;
-    if (++worker->round == atomic_load_explicit(&worker->last_round, memory_order_relaxed))
-        sends_pack_waiting(worker);
-}
-
 void tutti_p2p_poll(struct tutti_p2p_worker *worker)
 {
     struct tutti_p2p_batch all;
-    if (worker->round > 0) {
-        atomic_store_explicit(&worker->last_round, worker->round, memory_order_relaxed);
-        worker->round = 0;
-        sends_pack_waiting(worker);
-    }
     const uint64_t now = tutti_now_ns();
     worker->watches = now - worker->watched >= WATCH_NS;
     worker->watched = worker->watches ? now : worker->watched;

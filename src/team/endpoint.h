@@ -98,10 +98,12 @@ int tutti_endpoint_watch(struct tutti_endpoint *endpoint, int peer);
 
 enum { TUTTI_NO_GPU = -2 };
 
-/* A single message of an allocation that is not mapped is staged up to here, also where the receiver could fetch it
- * from the scratch: two copies take less than the packing kernels of two ranks. Messages of a burst are packed by one
- * launch, and fetched by one. */
+/* The first message of an allocation is staged up to here, also where the receiver could fetch it from the scratch: the
+ * packing kernels of two ranks take longer than two copies, of which one begins before the call has decided. */
 enum { TUTTI_ENDPOINT_FIRST_BYTES = 16 << 10 };
+/* All messages of an allocation that is not mapped are staged up to here: two copies take less than two kernels. Single
+ * messages up to TUTTI_ENDPOINT_FIRST_BYTES are. */
+enum { TUTTI_ENDPOINT_SHORT_BYTES = 2 << 10 };
 
 /* A free rendezvous of this rank for data on `gpu` (TUTTI_NO_GPU: for no bytes), to be filled and posted. NULL: all are
  * in use. The caller owns it until tutti_endpoint_send_release(); it is freed when it is DONE as well. */

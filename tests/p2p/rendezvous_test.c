@@ -96,7 +96,6 @@ static int send_one(struct side *s, int i, uint64_t *state)
     f->send = (struct tutti_p2p_send){.elements = f->out.elements,
                                       .gpu = s->gpu,
                                       .bytes = a->bytes,
-                                      .burst = (int)(random_next(state) % 2),
                                       .rndv = tutti_endpoint_rndv(s->endpoint, s->next, s->gpu)};
     if (!CHECK(f->send.rndv != NULL, "there is no rendezvous"))
         return 0;

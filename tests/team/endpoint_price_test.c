@@ -60,8 +60,9 @@ static void lost(void)
         uint64_t bytes;
         int alone, again, maps, left;
     } rows[] = {{8, 1, 0, 0, 1},     {BYTES, 1, 0, 0, 1},     {LEFT, 1, 0, 0, 1},  {LEFT + 1, 1, 0, 0, 0},
-                {FIRST, 1, 0, 1, 1}, {FIRST + 1, 1, 0, 1, 0}, {FIRST, 0, 0, 1, 0}, {FIRST, 1, 1, 1, 1},
-                {FIRST, 0, 1, 1, 0}, {MIDDLE, 0, 1, 1, 0},    {1, 0, 0, 1, 0},     {BYTES, 0, 1, 0, 1}};
+                {FIRST, 1, 0, 1, 1}, {FIRST + 1, 1, 0, 1, 0}, {FIRST, 0, 0, 1, 1}, {FIRST, 1, 1, 1, 1},
+                {FIRST, 0, 1, 1, 0}, {MIDDLE, 0, 1, 1, 0},    {2048, 0, 1, 1, 1},  {2049, 0, 1, 1, 0},
+                {BYTES, 0, 1, 0, 1}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         begin(&without_engines, 1);
         theirs->maps[0][0] = rows[i].maps ? TUTTI_MAPS : TUTTI_MAPS_NOT_YET;

@@ -167,7 +167,7 @@ void tutti_early_learn(const struct tutti_early *early, const struct tutti_stage
     if (!mine && (stage->ordinary || !tutti_door.device->memory.copy_begin || !early_take()))
         return;
     /* Longer ones may be packed from the second message on. */
-    const int next = !mine || !early_state.packs || stage->bytes <= TUTTI_EARLY_MOVED;
+    const int next = !mine || !early_state.packs || stage->bytes <= TUTTI_ENDPOINT_SHORT_BYTES;
     early_state.longer |= stage->bytes > TUTTI_EARLY_MOVED && stage->bytes <= TUTTI_EARLY_SENT;
     if (there->memory.id && next && !find_staged(there->memory.id))
         early_state.staged[early_state.next++ % STAGED] = there->memory.id;

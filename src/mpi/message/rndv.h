@@ -3,10 +3,8 @@
 #ifndef TUTTI_MPI_RNDV_H
 #define TUTTI_MPI_RNDV_H
 
-#include "mpi/bounce/early.h"
 #include "mpi/message/endpoints.h"
 #include "mpi/message/far.h"
-#include "mpi/request/request.h"
 
 struct tutti_send_request;
 
@@ -29,20 +27,5 @@ void tutti_rndv_end(void);
 int tutti_send_deliver(const struct tutti_send_request *sent);
 void tutti_send_release(struct tutti_send_request *sent);
 int tutti_send_free(struct tutti_send_request *sent, MPI_Request *request);
-
-/* 1 if other messages are open: a message that begins now is a part of a burst, and the program soon makes a call that
- * polls the sends. */
-static inline int tutti_send_in_burst(void)
-{
-    enum { BURST = 2 };
-    return atomic_load_explicit(&tutti_requests_open, memory_order_relaxed) >= BURST;
-}
-
-/* Most bytes that a nonblocking send copies early (bounce/early.h): none where messages of bursts are packed. */
-static inline size_t tutti_send_early(enum tutti_send_mode mode)
-{
-    const int packs = tutti_send_in_burst() && atomic_load_explicit(&tutti_p2p.last_round, memory_order_relaxed) > 0;
-    return mode == TUTTI_SEND_BUFFERED || packs ? 0 : TUTTI_EARLY_MOVED;
-}
 
 #endif

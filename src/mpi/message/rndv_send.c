@@ -16,7 +16,7 @@
 
 /* ---- making ---- */
 
-enum { POLL_TURNS = 4 };
+enum { BURST = 2, POLL_TURNS = 4 }; /* BURST: requests that are open beside a message of a burst */
 
 /* Finds the GPU that holds the elements, sent->core.gpu, and their lowest byte. */
 enum { PLACE_NONE, PLACE_SOME, PLACE_ONE }; /* not on one GPU; in several allocations; in one */
@@ -164,7 +164,6 @@ static struct tutti_send_request *send_described(const struct tutti_message *mes
     sent->core.elements = tutti_message_elements(message->buffer, message->count, ask->layout);
     sent->core.bytes = ask->bytes;
     sent->core.verdict = ask->verdict;
-    sent->core.burst = !ask->verdict.alone;
     send_leaves_how(sent, ask->peer, blocking);
     sent->rts_bytes = rts_bytes_of(ask->layout, ask->bytes, ask->peer);
     sent->plan_held = ask->layout->derived;
@@ -225,7 +224,7 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     if (message->mode == TUTTI_SEND_BUFFERED && bytes < TUTTI_SHORT_RTS_LEAST)
         return TUTTI_NONE(SHORT);
     struct rndv_send_ask ask = {.layout = layout, .bytes = bytes, .peer = peer};
-    ask.verdict.alone = blocking || !tutti_send_in_burst();
+    ask.verdict.alone = blocking || atomic_load_explicit(&tutti_requests_open, memory_order_relaxed) < BURST;
     if (memory && send_is_for_host(message, memory, &ask, blocking))
         return TUTTI_NONE(TO_HOST);
     struct tutti_send_request *sent = memory ? send_again(message, memory, &ask, with_request, blocking) : NULL;

@@ -209,7 +209,8 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
                                 .turns = turns};
     tutti_fiber_take(&endpoint->lock);
     struct tutti_endpoint_account *const account = account_of(endpoint, to, m->id);
-    const uint64_t shorter = m->alone ? TUTTI_ENDPOINT_FIRST_BYTES : 0;
+    const uint64_t single = m->alone ? TUTTI_ENDPOINT_FIRST_BYTES : TUTTI_ENDPOINT_SHORT_BYTES;
+    const uint64_t shorter = account->messages ? single : TUTTI_ENDPOINT_FIRST_BYTES;
     const int stays = m->bytes <= (maps == TUTTI_MAPS && !turns ? shorter : LEFT_BYTES);
     const uint64_t fetching = lacks ? TUTTI_ENDPOINT_FETCH_LOSES : 0,
                    packing = lacks ? fetching + TUTTI_ENDPOINT_PACK_LOSES : 0;
@@ -217,7 +218,7 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
     const uint64_t lost = staged  ? tutti_endpoint_loses(m->bytes) - fetching
                           : turns ? packing_loses(m->bytes) + TURNS_NS
                                   : packing_loses(m->bytes);
-    const uint64_t saves = turns && stays ? 0 : loses_unpacked(m->bytes, shorter);
+    const uint64_t saves = turns && stays ? 0 : loses_unpacked(m->bytes, single);
     const enum tutti_pays pays = price_asks(endpoint, to, account, lost, &price);
     const int shows = shows_scratch(endpoint, to, m->index, maps);
     const int scratch_pays =

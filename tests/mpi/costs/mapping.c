@@ -330,8 +330,8 @@ static int exchange_new(long bytes, int number)
     return (int)(kit_counted("MPI_Sendrecv", why) - before);
 }
 
-/* The receiver has mapped the scratch. Single messages of middling length are staged, those of a burst packed: the
- * receives of a halo are open beside them. */
+/* The receiver has mapped the scratch. Single messages of middling length are staged, those of a burst packed, but for
+ * the first one of an allocation: the receives of a halo are open beside them. */
 static void single_or_burst(int number)
 {
     struct kit_buffer out, in;
@@ -353,7 +353,7 @@ static void single_or_burst(int number)
         MPI_Isend(from + i * MIDDLING, MIDDLING, MPI_BYTE, 1 - kit_rank, TAG, MPI_COMM_WORLD, &request[AT_ONCE + i]);
     MPI_Waitall(2 * AT_ONCE, request, MPI_STATUSES_IGNORE);
     CHECK(memcmp(kit_get(&in, NULL), data, MIDDLING * AT_ONCE) == 0, "a burst brings other bytes");
-    CHECK(kit_counted("MPI_Isend", "packed for the receiver") == packed + AT_ONCE,
+    CHECK(kit_counted("MPI_Isend", "packed for the receiver") == packed + AT_ONCE - 1,
           "%llu of %d messages of a burst are packed",
           (unsigned long long)(kit_counted("MPI_Isend", "packed for the receiver") - packed), AT_ONCE);
     kit_close(&out);
