@@ -131,13 +131,12 @@ static int pack_together(const struct tutti_device *device, const struct tutti_p
 static int add_jobs(struct tutti_parts *parts, int gpu, const struct tutti_pack_job *jobs, unsigned n,
                     struct seen *seen)
 {
-    enum { BOX_LEAST = 3 }; /* any two jobs may be alike, and a question to the driver takes longer than a part more */
     static const struct tutti_repeat once = {.n = 1};
     struct tutti_repeat repeat;
     int status = TUTTI_OK;
     for (unsigned i = 0, alike; i < n && status == TUTTI_OK; i += alike) {
         alike = tutti_job_alike(&jobs[i], n - i, &repeat);
-        if (alike >= BOX_LEAST && pack_together(parts->device, &jobs[i], &repeat, seen)) {
+        if (alike > 1 && pack_together(parts->device, &jobs[i], &repeat, seen)) {
             status = add_job(parts, gpu, &jobs[i], &repeat);
             continue;
         }

@@ -144,6 +144,12 @@ int tutti_stage_out(struct tutti_stage *stage, MPI_Count bytes);
  * is 1 for those. The others, and all after a failure, are left to tutti_stage_out(). */
 enum { TUTTI_TOGETHER = 64 };
 void tutti_stages_out(struct tutti_stage *const stages[], const MPI_Count bytes[], unsigned n, unsigned char done[]);
+/* Bytes of the stage that a message of `bytes` bytes fills (-1: all). */
+size_t tutti_stage_filled(const struct tutti_stage *stage, MPI_Count bytes);
+/* 1 if what the stage stands for lies in one run in memory of one GPU, *gpu. */
+int tutti_stage_is_run(const struct tutti_stage *stage, int *gpu);
+/* TUTTI_PACK_KEEP, where a launch may be kept ready and streams may be made now; otherwise 0. */
+unsigned tutti_stage_keeps(void);
 /* 1 if the stage can be copied in a stream of *gpu: its elements are packed, or lie in one run. Then the two calls
  * below begin the copy that tutti_stage_in() and tutti_stage_out() make; it is complete when the stream has reached it.
  * Statuses of Tutti. */

@@ -4,8 +4,7 @@
 #include "team/deferred_free.h"
 #include "team/sharing.h"
 
-/* The bytes that a message of `bytes` bytes fills (-1: all). */
-static size_t stage_filled(const struct tutti_stage *stage, MPI_Count bytes)
+size_t tutti_stage_filled(const struct tutti_stage *stage, MPI_Count bytes)
 {
     return bytes >= 0 && (size_t)bytes < stage->bytes ? (size_t)bytes : stage->bytes;
 }
@@ -18,25 +17,29 @@ static int stage_gpu(int gpu)
     return gpu < 0 ? 0 : gpu;
 }
 
-int tutti_stage_streams(const struct tutti_stage *stage, int *gpu)
+int tutti_stage_is_run(const struct tutti_stage *stage, int *gpu)
 {
     struct tutti_memory memory;
+    *gpu = stage->places.gpu;
+    if (!stage->prefix || (!stage->plan && stage->places.id != 0))
+        return stage->prefix;
+    tutti_door.device->memory.classify(stage->user, &memory);
+    const char *const base = memory.base;
+    *gpu = memory.gpu;
+    return memory.kind == TUTTI_MEMORY_DEVICE && stage->user + stage->bytes <= base + memory.bytes;
+}
+
+int tutti_stage_streams(const struct tutti_stage *stage, int *gpu)
+{
     if (!stage->staged || stage->lazy || stage->scratch.on_device)
         return 0;
     if (stage->packed) {
         *gpu = stage_gpu(stage->places.gpu);
         return tutti_places_reached(&stage->places);
     }
-    if (!stage->prefix)
-        return 0;
-    if (!stage->plan && stage->places.id != 0) {
-        *gpu = stage_gpu(stage->places.gpu);
-        return 1;
-    }
-    tutti_door.device->memory.classify(stage->user, &memory);
-    const char *base = memory.base;
-    *gpu = stage_gpu(memory.gpu);
-    return memory.kind == TUTTI_MEMORY_DEVICE && stage->user + stage->bytes <= base + memory.bytes;
+    const int is = tutti_stage_is_run(stage, gpu);
+    *gpu = stage_gpu(*gpu);
+    return is;
 }
 
 static int stage_pack(struct tutti_stage *stage, struct tutti_stream *stream, int gpu, enum tutti_direction direction,
@@ -63,7 +66,7 @@ int tutti_stage_begin_in(struct tutti_stage *stage, struct tutti_stream *stream,
 
 int tutti_stage_begin_out(struct tutti_stage *stage, struct tutti_stream *stream, int gpu, MPI_Count bytes)
 {
-    const size_t n = stage_filled(stage, bytes);
+    const size_t n = tutti_stage_filled(stage, bytes);
     TUTTI_INSIDE();
     if (!(stage->way & TUTTI_STAGE_OUT) || n == 0)
         return TUTTI_OK;
@@ -72,8 +75,7 @@ int tutti_stage_begin_out(struct tutti_stage *stage, struct tutti_stream *stream
     return tutti_door.device->stream.copy(stream, stage->user, stage->memory, n);
 }
 
-/* TUTTI_PACK_KEEP, where a launch may be kept ready now; otherwise 0. */
-static unsigned copy_few_keeps(void)
+unsigned tutti_stage_keeps(void)
 {
     const struct tutti_node *node = tutti_door.node;
     return node && tutti_deferred_free_may_load(node) ? TUTTI_PACK_KEEP : 0;
@@ -106,7 +108,7 @@ int tutti_copy_known(int gpu, char *user, char *host, size_t bytes, int out)
     struct tutti_node *const node = tutti_door.node;
     if (node)
         tutti_sharing_look(node, tutti_door.device, gpu);
-    return tutti_run_copy(gpu, out, out ? user : host, out ? host : user, bytes, copy_few_keeps(),
+    return tutti_run_copy(gpu, out, out ? user : host, out ? host : user, bytes, tutti_stage_keeps(),
                           !out && node && tutti_deferred_free_may_load(node));
 }
 
@@ -114,5 +116,5 @@ int tutti_stage_copy_few(const struct tutti_stage *stage, char *user, char *host
 {
     const int few = bytes <= tutti_door.device->memory.few || stage->way & TUTTI_STAGE_KERNEL;
     const unsigned pair = !(stage->way & TUTTI_STAGE_PAIR) ? 0 : out ? TUTTI_PACK_SECOND : TUTTI_PACK_FIRST;
-    return copy_few(stage->places.gpu, user, host, bytes, out, (few ? copy_few_keeps() : 0) | pair);
+    return copy_few(stage->places.gpu, user, host, bytes, out, (few ? tutti_stage_keeps() : 0) | pair);
 }

@@ -7,7 +7,6 @@
 #include "core/status.h"
 #include "dtype/pack.h"
 #include "mpi/bounce/stage.h"
-#include "team/deferred_free.h"
 
 enum { EACH_MOST = 64 << 10, ALIGN = 256 };
 
@@ -30,25 +29,16 @@ static int together_is_pinned(const struct tutti_stage *stage)
     return !stage->lazy && !stage->ordinary;
 }
 
-/* 1 if the message is stored in one run in memory of one GPU, *gpu. */
+/* 1 if the message is stored as it is, in one run in memory of one GPU, *gpu. */
 static int together_fits(const struct tutti_stage *stage, size_t bytes, int *gpu)
 {
-    struct tutti_memory memory;
-    if (!stage->staged || !(stage->way & TUTTI_STAGE_OUT) || !stage->prefix || stage->packed || stage->plan ||
-        stage->image || stage->scratch.on_device || bytes == 0 || bytes > EACH_MOST)
-        return 0;
-    *gpu = stage->places.gpu;
-    if (stage->places.id != 0)
-        return 1;
-    tutti_memory_at(tutti_door.device, stage->user, &memory);
-    const char *const base = memory.base;
-    *gpu = memory.gpu;
-    return memory.kind == TUTTI_MEMORY_DEVICE && stage->user >= base && stage->user + bytes <= base + memory.bytes;
+    return stage->staged && stage->way & TUTTI_STAGE_OUT && !stage->packed && !stage->plan && !stage->image &&
+           !stage->scratch.on_device && bytes > 0 && bytes <= EACH_MOST && tutti_stage_is_run(stage, gpu);
 }
 
 static void together_add(struct together *all, const struct tutti_stage *stage, MPI_Count bytes, unsigned i)
 {
-    const size_t n = bytes >= 0 && (size_t)bytes < stage->bytes ? (size_t)bytes : stage->bytes;
+    const size_t n = tutti_stage_filled(stage, bytes);
     int gpu;
     if (!together_fits(stage, n, &gpu) || (all->n > 0 && gpu != all->gpu))
         return;
@@ -77,13 +67,12 @@ static struct tutti_bounce *together_pin(struct together *all)
 /* A status. One after the other they wait for no turn on a GPU that ranks share. */
 static int together_run(const struct together *all)
 {
-    struct tutti_node *const node = tutti_door.node;
-    const int may = node && tutti_deferred_free_may_load(node);
+    const unsigned keeps = tutti_stage_keeps();
     if (tutti_gpu_takes_turns(all->gpu))
         return TUTTI_ERR_UNAVAILABLE;
     if (tutti_pack_state(all->gpu) == TUTTI_PACK_READY)
-        return tutti_pack_reached(all->gpu, all->job, all->n, TUTTI_PACK_NEAR | (may ? TUTTI_PACK_KEEP : 0));
-    return tutti_pack_copies(all->gpu, all->job, all->n, may);
+        return tutti_pack_reached(all->gpu, all->job, all->n, TUTTI_PACK_NEAR | keeps);
+    return tutti_pack_copies(all->gpu, all->job, all->n, keeps != 0);
 }
 
 void tutti_stages_out(struct tutti_stage *const stages[], const MPI_Count bytes[], unsigned n, unsigned char done[])
