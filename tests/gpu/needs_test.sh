@@ -1,5 +1,6 @@
 #!/bin/bash
-# needs.sh with a pretended nvidia-smi: which commands run, and with which status rows are skipped.
+# needs.sh with a pretended nvidia-smi: which commands run, and with which status rows are skipped. queues.sh with and without the
+# daemon of MPS.
 set -u
 needs=$(cd "$(dirname "$0")" && pwd)/needs.sh
 folder=$(mktemp -d)
@@ -35,4 +36,15 @@ CUDA_VISIBLE_DEVICES=0,1
 expect 0 ran "$needs" 2 echo ran
 CUDA_VISIBLE_DEVICES=
 expect 77 'skipped: needs 1 GPUs, and this machine has 0' "$needs" 1 echo ran
+
+queues=$(dirname "$needs")/queues.sh name=CUDA_DEVICE_MAX_CONNECTIONS
+export CUDA_MPS_PIPE_DIRECTORY=$folder
+unset CUDA_DEVICE_MAX_CONNECTIONS
+expect 0 32 "$queues" printenv $name
+expect 0 12 env $name=12 "$queues" printenv $name
+: >"$folder/control"
+expect 1 '' "$queues" printenv $name
+expect 0 12 env $name=12 "$queues" printenv $name
+expect 0 'a b' "$queues" printf '%s' 'a b'
+expect 5 '' "$queues" bash -c 'exit 5'
 exit $failed

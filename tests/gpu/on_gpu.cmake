@@ -47,16 +47,6 @@ function(gpu_test name program ranks)
   endforeach()
 endfunction()
 
-# Hardware queues of each of so many ranks: under MPS three processes with 32 queues, and seven with 16, have room on a GPU.
-function(gpu_queues out ranks)
-  math(EXPR most "3 * ${TUTTI_GPU_COUNT}")
-  if(ranks GREATER most)
-    set(${out} 16 PARENT_SCOPE)
-  else()
-    set(${out} 32 PARENT_SCOPE)
-  endif()
-endfunction()
-
 gpu_test(matrix-one mpi-matrix 1 ARGS 1500)
 gpu_test(matrix-staged mpi-matrix ${gpu_ranks} ARGS 1500
          ENV TUTTI_RULES=allreduce:*@staged TUTTI_TEST_EXPECT=accelerated|staged)
@@ -377,9 +367,8 @@ endif()
 include(${PROJECT_SOURCE_DIR}/tests/mpi/programs/kinds.cmake)
 function(gpu_programs name kinds ranks seconds)
   list(GET TUTTI_MPI_SYSTEM 0 TUTTI_MPI_SYSTEM) # one MPI does
-  gpu_queues(queues ${ranks})
-  gpu_test(programs-${name} mpi-programs ${ranks} ARGS 10000000 40 100k ${seconds}
-           ENV CUDA_DEVICE_MAX_CONNECTIONS=${queues} TUTTI_TEST_KINDS=${kinds} ${ARGN})
+  list(PREPEND TUTTI_MPI_${TUTTI_MPI_SYSTEM}_RUN ${PROJECT_SOURCE_DIR}/tests/gpu/queues.sh)
+  gpu_test(programs-${name} mpi-programs ${ranks} ARGS 10000000 40 100k ${seconds} ENV TUTTI_TEST_KINDS=${kinds} ${ARGN})
 endfunction()
 gpu_programs(messages ${messages} 3 20)
 gpu_programs(messages-direct ${messages} 2 15 TUTTI_RULES=message:*@direct TUTTI_CACHE_ENTRIES=4)
