@@ -145,12 +145,17 @@ void tutti_rndv_cancel(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
 
 /* ---- receiver ---- */
 
-/* The sender's memory is not mapped yet. */
+/* The sender's memory is not mapped. */
+static void direct_meets(struct tutti_p2p_recv *recv)
+{
+    if (recv->met == 0)
+        recv->met = tutti_now_ns();
+}
+
 static void direct_wait(struct tutti_p2p_fetch *f)
 {
     struct tutti_p2p_recv *recv = f->recv;
-    if (recv->met == 0)
-        recv->met = tutti_now_ns();
+    direct_meets(recv);
     tutti_endpoint_meanwhile(f->worker->endpoint, recv->rts.rank, f->rndv, recv->bytes, recv->met);
 }
 
@@ -167,12 +172,14 @@ static int direct_fetch(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
         tutti_endpoint_reach_like(f->worker->endpoint, peer, f->rndv, f->gpu = f->gpus[0], recv->bytes, f->like, &data,
                                   &f->held))
         there = TUTTI_REACHED;
-    for (int i = 0; i < f->n && there == TUTTI_REACH_NOT && !recv->demanded; i++) {
-        there =
-            tutti_endpoint_reach(f->worker->endpoint, peer, f->rndv, f->gpu = f->gpus[i], recv->bytes, &data, &f->held);
+    const int unanswered = recv->met != 0 && tutti_endpoint_unanswered(f->worker->endpoint, f->rndv, recv->met);
+    for (int i = 0; i < f->n && there == TUTTI_REACH_NOT && (!recv->demanded || unanswered); i++) {
+        there = tutti_endpoint_reach(f->worker->endpoint, peer, f->rndv, f->gpu = f->gpus[i], recv->bytes, unanswered,
+                                     &data, &f->held);
     }
     if (there == TUTTI_REACH_NOT) {
         recv->demanded = 1;
+        direct_meets(recv);
         if (!tutti_endpoint_demand(f->worker->endpoint, peer, f->rndv, f->gpus, f->n))
             there = TUTTI_REACH_LATER;
     }

@@ -215,10 +215,14 @@ void tutti_endpoint_unhold(struct tutti_endpoint *endpoint, int peer, int but, u
 void tutti_endpoint_received(struct tutti_endpoint *endpoint, int peer, int number, uint64_t sequence);
 /* Where kernels of `gpu` find the `bytes` bytes of an offered rendezvous (GET) in the peer's own buffer; with a layout:
  * its lowest byte. *held: a mapping, or NULL, to be released. An allocation that only this message has named so far is
- * not mapped where the peer's scratch can be used: NOT. What the peer says of places is checked against what is mapped.
- */
+ * not mapped where the peer's scratch can be used: NOT; unanswered: it is. What the peer says of places is checked
+ * against what is mapped. */
 enum tutti_reaching tutti_endpoint_reach(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv,
-                                         int gpu, uint64_t bytes, char **data, struct tutti_mapping **held);
+                                         int gpu, uint64_t bytes, int unanswered, char **data,
+                                         struct tutti_mapping **held);
+/* 1 if the peer, which was asked then to pack the message or to have it carried, has not done so for as long as mapping
+ * its memory takes: it is in no call. */
+int tutti_endpoint_unanswered(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv, uint64_t since);
 /* The same where the data lie in the allocation that `like` maps, which the caller has a reference of: 1, *data and
  * *held. 0: they do not, or are messages of this rank to itself. */
 int tutti_endpoint_reach_like(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv, int gpu,

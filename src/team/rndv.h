@@ -166,6 +166,7 @@ struct tutti_endpoints {
     _Atomic uint8_t to_host[TUTTI_ENDPOINT_PEERS];
     _Atomic uint32_t asked;                           /* about how many entries of `wanted` are set; 0: none */
     struct tutti_wanted wanted[TUTTI_ENDPOINT_PEERS]; /* by that rank */
+    _Atomic uint32_t bell; /* rings of peers that get no answer to `asked` (endpoint_serve.c) */
     struct tutti_rndv rndv[TUTTI_RNDVS];
 };
 

@@ -198,7 +198,7 @@ static int take(struct side *s, struct tutti_rndv *rndv, const struct announced 
         if (a->conduct != FETCHES)
             return 0;
         const enum tutti_reaching there =
-            tutti_endpoint_reach(s->endpoint, s->before, rndv, s->gpu, a->bytes, &data, &held);
+            tutti_endpoint_reach(s->endpoint, s->before, rndv, s->gpu, a->bytes, 0, &data, &held);
         if (there == TUTTI_REACHED && tutti_rndv_win(rndv, TUTTI_RNDV_GETTING)) {
             fetch(s, f, rndv, held, data, a);
             atomic_fetch_add(&fetched, 1);

@@ -99,7 +99,7 @@ static int receive(struct side *s, int sender, int rank)
     struct tutti_endpoint_run run = {.bytes = 0};
     enum tutti_reaching there;
     if (offered) {
-        there = tutti_endpoint_reach(s->endpoint, sender, rndv, s->gpu, rndv->bytes, &data, &held);
+        there = tutti_endpoint_reach(s->endpoint, sender, rndv, s->gpu, rndv->bytes, 0, &data, &held);
     } else {
         there = tutti_endpoint_pieces(s->endpoint, sender, rndv, s->gpu, rndv->bytes, 0, &run);
         data = run.bytes == BYTES ? run.data : NULL;

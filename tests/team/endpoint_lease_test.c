@@ -72,7 +72,7 @@ static void take(const struct flight *f)
     const int offered = tutti_rndv_is(f->theirs, TUTTI_RNDV_GET);
     char *data = NULL;
     struct tutti_endpoint_run run;
-    CHECK((offered ? tutti_endpoint_reach(endpoint[RECEIVER], SENDER, f->theirs, 0, BYTES, &data, &held)
+    CHECK((offered ? tutti_endpoint_reach(endpoint[RECEIVER], SENDER, f->theirs, 0, BYTES, 0, &data, &held)
                    : tutti_endpoint_pieces(endpoint[RECEIVER], SENDER, f->theirs, 0, BYTES, 0, &run)) == TUTTI_REACHED,
           "the data are reached");
     CHECK(!offered || tutti_rndv_win(f->theirs, TUTTI_RNDV_GETTING), "the receiver comes first");

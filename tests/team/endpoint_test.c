@@ -162,7 +162,7 @@ static int receive_one(struct side *s, int i)
         return 0;
     CHECK(tutti_endpoint_announces(s->endpoint, s->before, i, UINT64_MAX), "it is announced");
     if (tutti_rndv_is(rndv, TUTTI_RNDV_GET)) {
-        if (tutti_endpoint_reach(s->endpoint, s->before, rndv, s->gpu, a->bytes, &data, &held) != TUTTI_REACHED) {
+        if (tutti_endpoint_reach(s->endpoint, s->before, rndv, s->gpu, a->bytes, 0, &data, &held) != TUTTI_REACHED) {
             tutti_endpoint_demand(s->endpoint, s->before, rndv, &s->gpu, 1);
             return 0;
         }

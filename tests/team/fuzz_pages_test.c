@@ -244,7 +244,7 @@ static void take_rndv(struct sides *s, struct tutti_rndv *rndv, uint64_t bytes)
     char *data = NULL;
     struct tutti_endpoint_run run;
     const int reader_gpu = 0;
-    if (offered && tutti_endpoint_reach(s->reader, LIAR, rndv, 0, bytes, &data, &held) == TUTTI_REACH_NOT)
+    if (offered && tutti_endpoint_reach(s->reader, LIAR, rndv, 0, bytes, 0, &data, &held) == TUTTI_REACH_NOT)
         tutti_endpoint_demand(s->reader, LIAR, rndv, &reader_gpu, 1);
     if (!offered &&
         tutti_endpoint_pieces(s->reader, LIAR, rndv, 0, bytes, random_next(&state) % 3, &run) == TUTTI_REACHED) {

@@ -44,13 +44,15 @@ void tutti_endpoint_step(struct tutti_endpoint *endpoint, struct tutti_step *ste
 
 static int is_alone(void *with)
 {
-    return atomic_load(&((struct tutti_endpoint *)with)->beside) == 0;
+    const struct tutti_endpoint *const endpoint = with;
+    return atomic_load(&endpoint->beside) == 0 && atomic_load(&endpoint->bell) == TUTTI_ENDPOINT_BELL_NONE;
 }
 
 void tutti_endpoint_free(struct tutti_endpoint *endpoint, int alive)
 {
     if (!endpoint)
         return;
+    tutti_endpoint_bell_end(endpoint);
     tutti_progress_wait(&(const struct tutti_wait){.done = is_alone, .with = endpoint});
     for (int r = 0; r < endpoint->node->size; r++) {
         struct tutti_endpoint_from *from = &endpoint->from[r];

@@ -179,9 +179,7 @@ static void mapping_settle(struct tutti_endpoint *endpoint, int peer) TUTTI_HOLD
         settle_asked(endpoint, peer, from->mapped);
         return;
     }
-    if (atomic_load_explicit(&tutti_endpoint_theirs(endpoint, peer)->wanted[endpoint->node->rank].id,
-                             memory_order_acquire) != 0 ||
-        tutti_endpoint_quiet(endpoint))
+    if (tutti_endpoint_is_unserved(endpoint, peer) || tutti_endpoint_quiet(endpoint))
         return;
     if (tutti_socket_take(endpoint->node, peer, TUTTI_NOTE_ENDPOINT, 0, from->asked.id, &fd) && fd >= 0)
         map_beside(endpoint, peer, fd);

@@ -120,6 +120,8 @@ int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rnd
     show(rndv, &share);
     if (tutti_endpoint_is_own(endpoint, piece->to))
         return 1;
+    if (share.what.needs_fd)
+        tutti_endpoint_bell_hang(endpoint);
     return rndv->share.shared && lease_known(endpoint, rndv, rndv->share.what.id);
 }
 

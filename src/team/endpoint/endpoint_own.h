@@ -44,7 +44,7 @@ struct tutti_endpoint_from {
     struct tutti_export asked;
     int asked_gpu, asked_channel;    /* GPU and channel that it is to be mapped for */
     unsigned asked_life;             /* of that GPU */
-    uint64_t asked_at;               /* time */
+    uint64_t asked_at, rung;         /* times; rung: that the peer's bell was rung last */
     int joined[TUTTI_MAPPING_SIZES]; /* 1: memory of the peer, of this size, has been mapped: the next costs less */
     int kernels;                     /* 1: a short message waits for the mapping: kernels are loaded with it */
     _Atomic int mapping;             /* enum tutti_endpoint_mapping */
@@ -94,6 +94,9 @@ enum tutti_endpoint_mapping {
     TUTTI_ENDPOINT_MAPPED   /* nothing more: the thread has ended */
 };
 
+/* The thread that answers the bell. */
+enum tutti_endpoint_bell { TUTTI_ENDPOINT_BELL_NONE, TUTTI_ENDPOINT_BELL_THERE, TUTTI_ENDPOINT_BELL_ENDS };
+
 /* A GPU that the program has passed memory of, and this rank's scratch there. */
 struct tutti_endpoint_gpu {
     int gpu;               /* ordinal in this process */
@@ -135,6 +138,7 @@ struct tutti_endpoint {
     _Atomic uint64_t again; /* time of the next attempt to map scratches that could not be mapped; 0: all are mapped */
     _Atomic uint32_t notices_seen; /* of the node's, as far as it has been followed */
     int most;                      /* known of one peer */
+    _Atomic int bell;              /* enum tutti_endpoint_bell */
     struct tutti_endpoint_piece {
         uint64_t at, bytes;    /* of the scratch of `gpu`; bytes 0: none */
         uint16_t next, before; /* that are taken, by address, as in struct tutti_endpoint_gpu */
@@ -284,8 +288,13 @@ int tutti_endpoint_lease(struct tutti_endpoint *endpoint, int number, int peer, 
     TUTTI_HOLDS(endpoint->lock);
 /* Without the lock: a message of so many bytes goes by such a rendezvous. */
 void tutti_endpoint_leased(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv, uint64_t id, uint64_t bytes);
-/* Sends what peers have asked for. */
+/* endpoint_serve.c. serve: sends what peers have asked for. is_unserved: 1 while the peer has not sent what this rank
+ * has asked for; now and then its bell is rung. hang, end: without the lock or with it. hang: peers map memory of this
+ * rank by descriptors: from now on a thread answers the bell. end: it ends soon. */
 void tutti_endpoint_serve(struct tutti_endpoint *endpoint) TUTTI_HOLDS(endpoint->lock);
+int tutti_endpoint_is_unserved(struct tutti_endpoint *endpoint, int peer) TUTTI_HOLDS(endpoint->lock);
+void tutti_endpoint_bell_hang(struct tutti_endpoint *endpoint);
+void tutti_endpoint_bell_end(struct tutti_endpoint *endpoint);
 /* This rank's scratch on its GPU `index`, allocated and offered to the peers at its first use. NULL if it cannot be
  * allocated now. */
 char *tutti_endpoint_own_scratch(struct tutti_endpoint *endpoint, int index) TUTTI_HOLDS(endpoint->lock);

@@ -22,12 +22,13 @@
 #include "dtype/pack.h"
 
 enum {
-    PACK_NS = 5000,       /* that packing takes longer than fetching alone, without the bytes: at a KiB a ns */
-    SCRATCH_PRICES = 2,   /* scratch is allocated, then mapped */
-    SCRATCH_NS = 500000,  /* that allocating scratch takes */
-    LEFT_BYTES = 1 << 20, /* staged by the MPI up to here, until scratch is mapped: no RTS, no answer */
-    CREDIT_NS = 100000,   /* an allocation that has lost so much is mapped on credit: by 10 exchanges of 8 KiB */
-    AWAITING_MOST = 128,  /* messages that wait for such a mapping */
+    PACK_NS = 5000,          /* that packing takes longer than fetching alone, without the bytes: at a KiB a ns */
+    SCRATCH_PRICES = 2,      /* scratch is allocated, then mapped */
+    SCRATCH_NS = 500000,     /* that allocating scratch takes */
+    LEFT_BYTES = 1 << 20,    /* staged by the MPI up to here, until scratch is mapped: no RTS, no answer */
+    UNANSWERED_NS = 1000000, /* a rank that is in a call has answered by then */
+    CREDIT_NS = 100000,      /* an allocation that has lost so much is mapped on credit: by 10 exchanges of 8 KiB */
+    AWAITING_MOST = 128,     /* messages that wait for such a mapping */
     AWAITS_TIMES = 2, /* of what a mapping takes: so long they wait. Both ranks may map at once, one behind the other */
     KERNELS_PART = 3, /* of the time of loading the kernels: so much all messages must have lost before */
     TURNS_NS = 260000 /* what a packed message loses besides, if both ranks' kernels wait for turns on the GPU */
@@ -326,6 +327,15 @@ int tutti_endpoint_needs_scratch(struct tutti_endpoint *endpoint, const struct t
 int tutti_endpoint_leaves(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
     return endpoint->piece[tutti_endpoint_number_of(endpoint, rndv)].left;
+}
+
+int tutti_endpoint_unanswered(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv, uint64_t since)
+{
+    const uint64_t takes = !tutti_endpoint_is_slow(endpoint)
+                               ? 0
+                               : tutti_endpoint_mapping_takes(endpoint, tutti_endpoint_mine(endpoint),
+                                                              tutti_mapping_size(rndv->share.what.bytes));
+    return tutti_now_ns() - since > (takes > UNANSWERED_NS ? takes : UNANSWERED_NS);
 }
 
 void tutti_endpoint_meanwhile(struct tutti_endpoint *endpoint, int peer, struct tutti_rndv *rndv, uint64_t bytes,

@@ -12,6 +12,8 @@ static int show_scratch(struct tutti_endpoint *endpoint, int index) TUTTI_HOLDS(
     tutti_share_fill(endpoint->node, endpoint->device, endpoint->gpu[index].scratch, &page->scratch);
     if (endpoint->node->size > 1 && !page->scratch.shared)
         return 0;
+    if (endpoint->node->size > 1 && page->scratch.what.needs_fd)
+        tutti_endpoint_bell_hang(endpoint);
     atomic_store_explicit(&page->offered, 2, memory_order_release);
     return 1;
 }

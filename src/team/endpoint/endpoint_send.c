@@ -55,27 +55,6 @@ void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv 
     rndv_unpolled(endpoint, i);
 }
 
-/* Hands a fresh descriptor of the allocation to the peer. 0: try again later. */
-static int send_descriptor(struct tutti_endpoint *endpoint, int peer, const struct tutti_export *what)
-{
-    struct tutti_note note = {.slot = (uint32_t)TUTTI_NOTE_ENDPOINT};
-    return tutti_share_send(endpoint->node, endpoint->device, peer, &note, what);
-}
-
-void tutti_endpoint_serve(struct tutti_endpoint *endpoint)
-{
-    struct tutti_endpoints *own = tutti_endpoint_mine(endpoint);
-    for (int r = 0; r < endpoint->node->size && atomic_load(&own->asked) != 0; r++) {
-        struct tutti_wanted *wanted = &own->wanted[r];
-        struct tutti_export what = {.id = atomic_load_explicit(&wanted->id, memory_order_acquire)};
-        what.base = wanted->base; /* after the id, which its writer stores last */
-        if (what.id == 0 || !send_descriptor(endpoint, r, &what))
-            continue;
-        atomic_store_explicit(&wanted->id, 0, memory_order_release);
-        atomic_fetch_sub(&own->asked, 1);
-    }
-}
-
 /* The lock is held. Takes a free rendezvous and returns its number; -1: all are in use. of_call: see rndv_polled(). */
 static int rndv_take_free(struct tutti_endpoint *endpoint, int of_call) TUTTI_HOLDS(endpoint->lock)
 {

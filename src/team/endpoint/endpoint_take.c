@@ -140,7 +140,8 @@ static enum tutti_reaching reach_own(struct tutti_endpoint *endpoint, int owner,
 }
 
 enum tutti_reaching tutti_endpoint_reach(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv,
-                                         int gpu, uint64_t bytes, char **data, struct tutti_mapping **held)
+                                         int gpu, uint64_t bytes, int unanswered, char **data,
+                                         struct tutti_mapping **held)
 {
     unsigned index;
     *held = NULL;
@@ -160,12 +161,13 @@ enum tutti_reaching tutti_endpoint_reach(struct tutti_endpoint *endpoint, int pe
         tutti_endpoint_map_scratch(endpoint, peer, index, gpu, &scratch);
     }
     endpoint->from[peer].kernels = bytes <= TUTTI_ENDPOINT_FIRST_BYTES;
-    if (!*held && tutti_endpoint_worth(endpoint, peer, index, rndv, share.what.id))
+    if (!*held && (tutti_endpoint_worth(endpoint, peer, index, rndv, share.what.id) || unanswered))
         there = tutti_endpoint_map_named(endpoint, peer, gpu, &share.what, held);
     else if (!*held && tutti_endpoint_is_slow(endpoint)) /* the MPI carries the message */
         there = TUTTI_REACH_LATER;
     /* The scratch serves until the allocation is mapped. */
-    if (there == TUTTI_REACH_LATER && atomic_load(&tutti_endpoint_mine(endpoint)->maps[peer][index]) == TUTTI_MAPS)
+    if (there == TUTTI_REACH_LATER && !unanswered &&
+        atomic_load(&tutti_endpoint_mine(endpoint)->maps[peer][index]) == TUTTI_MAPS)
         there = TUTTI_REACH_NOT;
     tutti_lock_give(&endpoint->lock);
     if (there == TUTTI_REACHED && tutti_endpoint_unmapped(endpoint, peer, index)) /* for later: this one needs none */

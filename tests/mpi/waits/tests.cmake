@@ -45,3 +45,9 @@ tutti_mpi_test(mpi-waits-turns PROGRAM mpi-waits_turns RANKS 2 ENV TUTTI_STATS=1
 tutti_mpi_test(mpi-waits-turns-3 PROGRAM mpi-waits_turns RANKS 3 ENV TUTTI_STATS=1 TIMEOUT 60)
 tutti_mpi_test(mpi-waits-turns-packets PROGRAM mpi-waits_turns RANKS 2 TIMEOUT 60
                ENV TUTTI_STATS=1 TUTTI_LINES=1 "TUTTI_RULES=allgather:*@ll")
+# A sender that computes while its messages are received. Long ones need the MPI at first, and MPICH needs a call of the
+# sender for them.
+program(sent_away)
+tutti_mpi_test(mpi-sent-away PROGRAM mpi-sent_away RANKS 2 TIMEOUT 60)
+tutti_mpi_test(mpi-sent-away-long PROGRAM mpi-sent_away RANKS 2 ARGS 200000 MPIS openmpi TIMEOUT 60)
+tutti_mpi_test(mpi-sent-away-mapping PROGRAM mpi-sent_away RANKS 2 ARGS 20000 ENV TUTTI_HOST_MAPPING_US=300 MPIS openmpi TIMEOUT 60)
