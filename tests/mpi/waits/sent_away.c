@@ -1,5 +1,5 @@
 /* A sender that computes, and makes no call until its receiver says by other means that the messages have arrived: what
- * MPI_Isend has begun needs no further call of the sender. Bursts of messages from many allocations, which are staged,
+ * a send has begun needs no further call of the sender. Bursts of messages from many allocations, which are staged,
  * packed or fetched. Argument: bytes of a message. */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -34,6 +34,32 @@ static int is_there(int round)
     return 1;
 }
 
+/* One that computes afterwards may also have sent by a call that blocks. */
+#ifdef MPICH_VERSION
+enum { ISEND, SEND, START, FORMS, ISSEND }; /* MPICH's own MPI_Issend needs a further call, of ordinary memory too */
+#else
+enum { ISEND, SEND, ISSEND, START, FORMS };
+#endif
+
+static void send_one(const char *from, int tag, int form, MPI_Request *request)
+{
+    *request = MPI_REQUEST_NULL;
+    switch (form) {
+    case SEND:
+        MPI_Send(from, bytes, MPI_BYTE, 1 - kit_rank, tag, MPI_COMM_WORLD);
+        break;
+    case ISSEND:
+        MPI_Issend(from, bytes, MPI_BYTE, 1 - kit_rank, tag, MPI_COMM_WORLD, request);
+        break;
+    case START:
+        MPI_Send_init(from, bytes, MPI_BYTE, 1 - kit_rank, tag, MPI_COMM_WORLD, request);
+        MPI_Start(request);
+        break;
+    default:
+        MPI_Isend(from, bytes, MPI_BYTE, 1 - kit_rank, tag, MPI_COMM_WORLD, request);
+    }
+}
+
 static int exchange(int round)
 {
     const int level = round % LEVELS, away = kit_rank == round / 8 % 2, sends = 1 + round / 64 % SENDS;
@@ -44,12 +70,16 @@ static int exchange(int round)
     for (int i = 0; i < sends; i++)
         MPI_Irecv(to + i * bytes, bytes, MPI_BYTE, 1 - kit_rank, TAG + i, MPI_COMM_WORLD, &requests[i]);
     for (int i = 0; i < sends; i++)
-        MPI_Isend(from + i * bytes, bytes, MPI_BYTE, 1 - kit_rank, TAG + i, MPI_COMM_WORLD, &requests[sends + i]);
+        send_one(from + i * bytes, TAG + i, away ? (round + i) % FORMS : ISEND, &requests[sends + i]);
     if (away)
         there = CHECK(is_there(round), "round %d: nothing arrives while the sender computes", round);
     MPI_Waitall(sends, requests, statuses);
     atomic_store(&arrived[kit_rank], round + 1);
     MPI_Waitall(sends, requests + sends, statuses);
+    for (int i = 0; i < sends; i++) { /* persistent ones */
+        if (requests[sends + i] != MPI_REQUEST_NULL)
+            MPI_Request_free(&requests[sends + i]);
+    }
     CHECK(memcmp(kit_get(&in[level], NULL), contents(1 - kit_rank, round), (size_t)sends * bytes) == 0,
           "round %d: other bytes", round);
     return there;
