@@ -16,7 +16,7 @@
 #include "team/endpoint.h"
 
 /* POLLS: one of so many frees all rendezvous that have been taken, few or many. */
-enum { RANKS = 3, SCRATCH = 256 << 10, MOST = 100000, IN_FLIGHT = 8, ALLOCATIONS = 12, POLLS = 32 };
+enum { RANKS = 3, SCRATCH = 256 << 10, MOST = 100000, IN_FLIGHT = 8, ALLOCATIONS = 12, POLLS = 32, AWAY_US = 100000 };
 
 static int rounds = 400;
 
@@ -253,6 +253,39 @@ static void mapped_on_the_way(struct side *s, struct tutti_transport *transport)
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
 }
 
+/* The owners of new memory poll nothing until their peers reach it: the bell is answered. */
+static void reached_while_away(struct side *s, struct tutti_transport *transport)
+{
+    struct tutti_rndv *rndv = tutti_endpoint_rndv(s->endpoint, s->next, s->gpu);
+    struct announced *own = &box[s->rank][0], *other = &box[s->before][0];
+    void *memory = NULL;
+    if (!CHECK(rndv != NULL, "there is a rendezvous") ||
+        !CHECK(s->device->memory.alloc(-1, MOST, &memory) == TUTTI_OK, "device memory"))
+        return;
+    own->number = tutti_endpoint_number(s->endpoint, rndv);
+    own->contents = atomic_load(&rndv->sequence);
+    rndv->bytes = MOST;
+    CHECK(!tutti_endpoint_share(s->endpoint, rndv, memory, 0, NULL), "new memory is known to a peer");
+    rndv_set(rndv, TUTTI_RNDV_GET);
+    CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
+    struct tutti_rndv *theirs = tutti_endpoint_find(s->endpoint, s->before, other->number, other->contents);
+    if (CHECK(theirs != NULL, "the rendezvous is there")) {
+        enum tutti_reaching there = TUTTI_REACH_LATER;
+        struct tutti_mapping *held = NULL;
+        char *data = NULL;
+        for (int i = 0; i < AWAY_US && there == TUTTI_REACH_LATER; i++) {
+            there = tutti_endpoint_reach(s->endpoint, s->before, theirs, s->gpu, MOST, 1, &data, &held);
+            kit_sleep_us(1);
+        }
+        CHECK(there == TUTTI_REACHED, "memory of a rank that is away is not reached: %d", (int)there);
+        tutti_endpoint_release(s->endpoint, held);
+    }
+    CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
+    tutti_endpoint_withdraw(s->endpoint, rndv);
+    s->device->memory.free(memory);
+    CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
+}
+
 static void poll_until_free(struct side *s)
 {
     for (int i = 0; i < POLLS && atomic_load(&step[s->rank].open) > 0; i++)
@@ -310,6 +343,7 @@ static int ring(struct tutti_transport *transport, void *with)
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     CHECK(tutti_endpoint_is_open(s.endpoint, s.next), "the endpoint is open");
     mapped_on_the_way(&s, transport);
+    reached_while_away(&s, transport);
     taken_late(&s);
     go_round(&s, &state);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
