@@ -101,6 +101,15 @@ int tutti_team_is_here(const struct tutti_team *team, int r)
     return tutti_reached(atomic_load_explicit(&team->slot[r]->sequence, memory_order_acquire), team->sequence);
 }
 
+int tutti_team_is_left(const struct tutti_team *team)
+{
+    for (int r = 0; r < team->size; r++) { /* a rank that gives up in this call has arrived before */
+        if (r != team->rank && atomic_load(&team->slot[r]->broken) != 0 && !tutti_team_is_here(team, r))
+            return 1;
+    }
+    return 0;
+}
+
 /* The arrival of rank r at the current call. */
 struct arrival {
     struct tutti_team *team;

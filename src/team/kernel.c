@@ -112,6 +112,11 @@ static int kernel_await(struct tutti_team *team, const struct notice *n, int *ma
     return status;
 }
 
+void tutti_team_drain(struct tutti_team *team)
+{
+    tutti_resources_drain(team);
+}
+
 int tutti_team_await_kernel(struct tutti_team *team, uint32_t epoch)
 {
     const struct notice done = {&team->words->done, epoch, 0};

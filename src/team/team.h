@@ -195,6 +195,9 @@ int tutti_team_is_here(const struct tutti_team *team, int r);
  * this rank's own). Bounded; reports stalls; TUTTI_ERR_MISMATCH (reported) where collective, type, op, count or
  * detail differ; TUTTI_ERR_PEER where a rank has died. On failure the team is broken. */
 int tutti_team_await(struct tutti_team *team, const struct tutti_arrival *all[]);
+/* Local, after tutti_team_await() has failed. 1 if a rank had given the team up in an earlier call, so that it does not
+ * arrive at this one: then the call has begun on no rank. */
+int tutti_team_is_left(const struct tutti_team *team);
 /* Local. Where the calls do not match and the ranks of the mask are in the MPI with `call`, all alike, release() makes
  * that call with them, after tutti_team_release(), so that they return and read the report. Without release() they are
  * not released. A team that is not whole needs no release(). */
@@ -283,6 +286,9 @@ void tutti_team_expect(struct tutti_team *team, uint64_t work);
 int tutti_team_await_kernel(struct tutti_team *team, uint32_t epoch);
 /* The same for a launch that says its epoch (TUTTI_NOTICE_EPOCH), each of which is waited for. */
 int tutti_team_await_notice(struct tutti_team *team);
+/* Local, after a launch has failed. Waits, up to a bound, until what was put into the team's stream before it has
+ * ended. */
+void tutti_team_drain(struct tutti_team *team);
 /* Local. Mail to the kernel that stays (team->mail.launch_number). post: 1 if the command of `args` (in, out,
  * count below 2^32, shape, root, launch_number) is on its way: tutti_team_await_mail() is next; 0 if the kernel is
  * known to leave, and is forgotten. leave: makes it leave and forgets it; 1 if there was one: the stream is free

@@ -19,8 +19,11 @@ static int run_reduction(void *with)
 static int run_move(void *with)
 {
     struct tutti_move_job *job = with;
-    if (job->team->state == TUTTI_TEAM_BROKEN)
-        return TUTTI_ERR_BROKEN;
+    if (job->team->state == TUTTI_TEAM_BROKEN) { /* after it was given: the MPI makes this call, as later ones */
+        job->reason = TUTTI_REASON_COMM;
+        job->how = NULL;
+        return TUTTI_OK;
+    }
     if (tutti_team_has_report(job->team))
         return tutti_team_take_report(job->team);
     tutti_why_set(job->reason);

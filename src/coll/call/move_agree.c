@@ -192,6 +192,17 @@ static int move_post(struct tutti_team *team, const struct tutti_call *call, con
     return posted;
 }
 
+/* 1 if no rank can have begun the call. A rank that has given up, in a launch that was refused for example, leaves its
+ * later calls to the MPI. So do the others, each of which notices it when it waits for that rank's arrival. A team with
+ * a stream may have been given up by another thread than the rank's. */
+static int move_is_left(const struct tutti_team *team, int status)
+{
+    if (status == TUTTI_OK || team->share || !tutti_team_is_left(team))
+        return 0;
+    tutti_why_set(TUTTI_REASON_COMM);
+    return 1;
+}
+
 int tutti_move_meet(struct tutti_team *team, const struct tutti_call *call, struct tutti_move_agreed *agreed)
 {
     const struct tutti_arrival *all[TUTTI_MAX_RANKS];
@@ -227,6 +238,10 @@ int tutti_move_meet(struct tutti_team *team, const struct tutti_call *call, stru
     mine.blocks |= move_sum(team, call->flow) << SUM_AT;
     tutti_team_arrive(team, &mine);
     const int status = tutti_team_await(team, all);
+    if (move_is_left(team, status)) {
+        agreed->able = 0;
+        return TUTTI_OK;
+    }
     for (int r = 0; r < team->size && status == TUTTI_OK; r++)
         move_hear(team, call, r, all[r], agreed, &heard);
     if (status == TUTTI_OK && tutti_team_lines_come(team, all)) /* rows chosen before are taken as before */

@@ -428,6 +428,8 @@ int tutti_flow_finish(struct tutti_team *team, int launched)
     tutti_phase(TUTTI_PHASE_KERNEL);
     if (status == TUTTI_OK)
         status = tutti_team_await_notice(team);
+    else if (status != TUTTI_ERR_UNAVAILABLE)
+        tutti_team_drain(team); /* the caller may free the buffers of copies before the launch that has failed */
     tutti_waiting_end(team);
     if (status == TUTTI_OK)
         tutti_launch_cache_fill(team);

@@ -46,7 +46,9 @@ static void moves_end(struct tutti_deferred_call *later)
     tutti_deferred_call_free(later);
 }
 
-static int moves_give(struct tutti_open_call *open, struct tutti_team *team)
+/* Gives the call to the worker. Without memory for that the ranks leave it to the MPI: the peers find that this rank
+ * has given up before it arrived. */
+static enum tutti_open_call_phase moves_give(struct tutti_open_call *open, struct tutti_team *team)
 {
     struct tutti_comm *const state = open->state;
     struct tutti_deferred_call *const later = open->later;
@@ -58,9 +60,11 @@ static int moves_give(struct tutti_open_call *open, struct tutti_team *team)
         tutti_mover_job_join(later->job);
     if (later->job && !state->worker)
         state->worker = tutti_worker_new();
-    if (!later->job || !state->worker)
-        return tutti_team_break(team, TUTTI_ERR_MEMORY); /* peers would wait for this rank */
-    return tutti_mover_job_give(later->job, state->worker);
+    if (later->job && state->worker && tutti_mover_job_give(later->job, state->worker) == TUTTI_OK)
+        return TUTTI_OPEN_WORKING;
+    tutti_team_break(team, TUTTI_ERR_MEMORY);
+    later->reason = TUTTI_REASON_MEMORY;
+    return TUTTI_OPEN_PASSED;
 }
 
 static enum tutti_open_call_phase moves_read(struct tutti_open_call *open, int *status)
@@ -82,8 +86,7 @@ static enum tutti_open_call_phase moves_read(struct tutti_open_call *open, int *
         later->reason = tutti_why_take(TUTTI_REASON_COMM);
         return TUTTI_OPEN_PASSED;
     }
-    *status = moves_give(open, team);
-    return TUTTI_OPEN_WORKING;
+    return moves_give(open, team);
 }
 
 static int moves_done(const struct tutti_open_call *open)

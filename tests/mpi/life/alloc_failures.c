@@ -1,8 +1,9 @@
 /* Memory and descriptors that cannot be had: on one rank the n-th thing that the library asks the system for (memory, a
  * memfd, a descriptor's duplicate, a mapping) is refused, once, for each n in turn. Nothing hangs; what a call reports
  * as done is done and right; a failing call returns MPI_ERR_NO_MEM, and may be tried again. Arguments: messages | types
- * | reductions | blocking | moves | alone | enqueue | many, first n (1), last n (300), step (1); with many each call in
- * turn is refused the first thing, then each the second. Two ranks. A hang ends by an alarm, which says n.
+ * | reductions | blocking | moves | nonblocking | alone | enqueue | many, first n (1), last n (300), step (1); with
+ * many each call in turn is refused the first thing, then each the second. Two ranks. A hang ends by an alarm, which
+ * says n.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -277,6 +278,44 @@ static void moves(MPI_Comm comm)
     kit_close(&out);
 }
 
+/* The same by nonblocking calls, three of which are open at a time. */
+static void nonblocking_moves(MPI_Comm comm)
+{
+    enum { N = 3000, CALLS = 3, ROUNDS = 3 };
+    struct kit_buffer in, out[CALLS];
+    static int values[2 * N];
+    fill(values, 2 * N, 1);
+    kit_open(&in, KIT_DEVICE, sizeof values);
+    for (int i = 0; i < CALLS; i++)
+        kit_open(&out[i], KIT_DEVICE, sizeof values);
+    const int *from = kit_put(&in, 0, values, sizeof values);
+    for (int root = 0; root < ROUNDS; root++) {
+        MPI_Request requests[CALLS];
+        for (int i = 0; i < CALLS; i++) {
+            int *to = kit_put(&out[i], 0, i == 0 && kit_rank == root % 2 ? values : NULL, sizeof values);
+            requests[i] = MPI_REQUEST_NULL;
+            AGAIN(i == 0   ? MPI_Ibcast(to, N, MPI_INT, root % 2, comm, &requests[i])
+                  : i == 1 ? MPI_Iallgather(from, N, MPI_INT, to, N, MPI_INT, comm, &requests[i])
+                           : MPI_Ialltoall(from, N, MPI_INT, to, N, MPI_INT, comm, &requests[i]));
+        }
+        for (int i = 0; i < CALLS; i++) {
+            int wrong = 0;
+            count(1);
+            const int error = MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+            count(0);
+            check_class("a nonblocking call that moves data", error);
+            const int *got = (const void *)kit_get(&out[i], NULL), shift = i == 2 ? kit_rank * N : 0;
+            for (int j = 0; j < (i == 0 ? N : 2 * N); j++)
+                wrong += got[j] != (i == 0 ? value_of(root % 2, 1, j) : value_of(j / N, 1, j % N + shift));
+            CHECK(error != MPI_SUCCESS || wrong == 0, "n %ld: call %d completes, %d elements are wrong", failing, i,
+                  wrong);
+        }
+    }
+    kit_close(&in);
+    for (int i = 0; i < CALLS; i++)
+        kit_close(&out[i]);
+}
+
 /* Nonblocking calls that move data on a communicator of one rank, which are made at once. A call that is refused has
  * moved nothing. */
 static void alone(void)
@@ -385,6 +424,8 @@ int main(int argc, char **argv)
             blocking(comm);
         else if (strcmp(what, "moves") == 0)
             moves(comm);
+        else if (strcmp(what, "nonblocking") == 0)
+            nonblocking_moves(comm);
         else if (strcmp(what, "alone") == 0)
             alone();
         else if (strcmp(what, "many") == 0)

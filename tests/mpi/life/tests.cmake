@@ -61,9 +61,10 @@ foreach(what messages types reductions blocking alone enqueue)
                    ENV TUTTI_TIMEOUT_SECONDS=10 TUTTI_NODE_RANKS=1 TIMEOUT 60)
   endif()
 endforeach()
-foreach(row fetch kept)
-  tutti_mpi_test(mpi-alloc-failures-moves-${row} PROGRAM mpi-alloc_failures RANKS 2 ARGS moves TIMEOUT 60
-                 ENV TUTTI_TIMEOUT_SECONDS=10 "TUTTI_RULES=bcast:*@${row} allgather:*@${row} alltoall:*@${row}")
+foreach(row fetch kept ll pipeline engines)
+  set(by_row TUTTI_TIMEOUT_SECONDS=10 "TUTTI_RULES=bcast:*@${row} allgather:*@${row} alltoall:*@${row}")
+  tutti_mpi_test(mpi-alloc-failures-moves-${row} PROGRAM mpi-alloc_failures RANKS 2 ARGS moves TIMEOUT 60 ENV ${by_row})
+  tutti_mpi_test(mpi-alloc-failures-nonblocking-${row} PROGRAM mpi-alloc_failures RANKS 2 ARGS nonblocking TIMEOUT 60 ENV ${by_row})
   foreach(mpi openmpi mpich)
     if(TEST mpi-alloc-failures-moves-${row}.${mpi}) # the reason is a lack of memory, not what the other rank does
       set_tests_properties(mpi-alloc-failures-moves-${row}.${mpi} PROPERTIES FAIL_REGULAR_EXPRESSION "not asked for")
