@@ -6,6 +6,8 @@
  * - Parameters that ask for CUDA support are hidden while the MPI is initialized: Open MPI 4.1 without CUDA
  * crashes, 5.0 ends the program (asked.h).
  * - A receive from MPI_PROC_NULL is never made by MPI_Irecv in place of MPI_Recv: MPICH 4.0 gives it no status.
+ * - No MPI_Isendrecv_replace is to and from MPI_PROC_NULL: MPICH copies the buffer, and 4.0 ends the process
+ *   (sendrecv.inc).
  * - No lock of a window gets MPI_MODE_NOCHECK that the program does not give: a put of more than 8 KiB then never ends
  *   in windows of messages (osc/pt2pt) of Open MPI 4.1 (sync.c).
  * - A receive is completed before it is freed: MPICH 4.0 forgets a posted receive (self.h).

@@ -69,10 +69,24 @@ static void at_border(int bytes)
     MPI_Recv(to[0], bytes, MPI_BYTE, none, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Sendrecv(from[0], bytes, MPI_BYTE, none, TAG, to[0], bytes, MPI_BYTE, none, TAG, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
+    MPI_Sendrecv_replace(to[0], bytes, MPI_BYTE, none, TAG, none, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Isend(from[0], bytes, MPI_BYTE, none, TAG, MPI_COMM_WORLD, &requests[0]);
     MPI_Issend(from[0], bytes, MPI_BYTE, none, TAG, MPI_COMM_WORLD, &requests[1]);
     MPI_Irecv(to[0], bytes, MPI_BYTE, none, TAG, MPI_COMM_WORLD, &requests[2]);
-    MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+#if MPI_VERSION >= 4
+    MPI_Isendrecv_replace(to[0], bytes, MPI_BYTE, none, TAG, none, TAG, MPI_COMM_WORLD, &requests[3]);
+#else
+    requests[3] = MPI_REQUEST_NULL;
+#endif
+    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+    MPI_Send_init(from[0], bytes, MPI_BYTE, none, TAG, MPI_COMM_WORLD, &requests[0]);
+    MPI_Ssend_init(from[0], bytes, MPI_BYTE, none, TAG, MPI_COMM_WORLD, &requests[1]);
+    MPI_Rsend_init(from[0], bytes, MPI_BYTE, none, TAG, MPI_COMM_WORLD, &requests[2]);
+    MPI_Recv_init(to[0], bytes, MPI_BYTE, none, TAG, MPI_COMM_WORLD, &requests[3]);
+    MPI_Startall(4, requests);
+    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < 4; i++)
+        MPI_Request_free(&requests[i]);
 }
 
 static void window(int bytes)
