@@ -96,9 +96,6 @@ int tutti_pack_where_reached(int gpu, const struct tutti_pack_job *jobs, unsigne
  * waits for the whole GPU waits so long for it. Where the kernel has left too often before the second one, it does not
  * stay for a while. */
 enum { TUTTI_PACK_NEAR = 1, TUTTI_PACK_KEEP = 2, TUTTI_PACK_FIRST = 4, TUTTI_PACK_SECOND = 8, TUTTI_PACK_ALONE = 16 };
-/* With TUTTI_PACK_KEEP and TUTTI_PACK_ALONE: copy engines fetch the rest of the message, and the bits above are its
- * KiB. Only a kernel that stays takes such a launch: engines begin sooner than a kernel that is launched. */
-enum { TUTTI_PACK_BESIDE = 32, TUTTI_PACK_BESIDE_SHIFT = 8 };
 enum {
     TUTTI_PACK_PAIR_NS = 50000,
     TUTTI_PACK_PAIR_FEW = 4 /* so many times memory.few: a kernel copies more in less time, if only one is launched */
@@ -114,25 +111,18 @@ struct tutti_pack_flight {
     unsigned how;
     int mailed; /* 1: a kernel that stays has taken the launch */
     int failed; /* a status: why it could not be launched afresh */
-    int left;   /* TUTTI_PACK_BESIDE: 1: no kernel takes it, and the flight has ended */
 };
 int tutti_pack_begin(int gpu, const struct tutti_pack_job *jobs, unsigned n, unsigned how,
                      struct tutti_pack_flight *out);
 int tutti_pack_poll(struct tutti_pack_flight *flight);
 int tutti_pack_end(struct tutti_pack_flight *flight);
-/* Of TUTTI_PACK_BESIDE: poll leaves the flight as it is. over ends it when the engines have ended too: the time until
- * the next such call begins there. stay_for_next, when the engines have begun: launches a kernel that stays for the
- * next such call, where one is expected and no kernel is there. So its launch is in the way of no message. */
-void tutti_pack_over(struct tutti_pack_flight *flight);
-void tutti_pack_stay_for_next(struct tutti_pack_flight *flight);
 
 /* The same by copy engines, several jobs at once. TUTTI_ERR_UNAVAILABLE, and nothing was done, where a job is not
  * between runs of bytes, or no streams are idle and may_make is 0. may_make: streams may be created. That may wait for
  * running kernels, so a caller whose kernels in stream order may wait for this process passes 0. */
 int tutti_pack_copies(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make);
 /* The same in two halves: begin returns when the copies are started (TUTTI_OK also if one of them could not be: poll
- * returns that); then poll, until it does not return 0 (1: all is done; negative: a status), or end, which waits.
- * leave: the caller waits no longer, for this reason, and what has not ended may still run; returns a status. */
+ * returns that); then poll, until it does not return 0 (1: all is done; negative: a status), or end, which waits. */
 struct tutti_copy_streams;
 struct tutti_copy_flight {
     struct tutti_copy_streams *streams;
@@ -142,8 +132,6 @@ int tutti_pack_copies_begin(int gpu, const struct tutti_pack_job *jobs, unsigned
                             struct tutti_copy_flight *out);
 int tutti_pack_copies_poll(struct tutti_copy_flight *flight);
 int tutti_pack_copies_end(struct tutti_copy_flight *flight);
-int tutti_pack_copies_leave(struct tutti_copy_flight *flight, int why);
-enum { TUTTI_COPIES_SPINS = 16 }; /* of a wait for copies, between looks at the clock: each asks the device */
 /* A copy by an engine of the GPU that has the stream of `gpu`, behind those that were started before; at most four are
  * open. start: 1: it is started; 0: too many are open, and nothing was done; negative: a status, TUTTI_ERR_UNAVAILABLE
  * as above. On success poll until it does not return 0: 1: the copy has ended; negative: a status. copy->queue is NULL

@@ -197,7 +197,7 @@ static int direct_fetch(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
     f->from = theirs.plan;
     if (status == TUTTI_OK)
         status = tutti_fetch_move(f, &theirs, data, 0, recv->bytes, job);
-    f->engines = status == 1 ? tutti_engines_take(f) : TUTTI_ENGINES_NOT;
+    f->engines = status == 1 && tutti_engines_take(f);
     if (status == 1)
         return 1;
     tutti_fetch_end(f, status);

@@ -66,8 +66,7 @@ static int engines_come_first(struct tutti_p2p_fetch *const of[], unsigned n, in
 /* 1 if nothing but the end of the kernel, or of the copies by engines, is needed to end them. */
 static int may_fly(struct tutti_p2p_fetch *const of[], unsigned n)
 {
-    int may = (of[0]->engines != TUTTI_ENGINES_REST || of[0]->recv->engines) &&
-              !tutti_endpoint_is_streamed(of[0]->worker->endpoint);
+    int may = !tutti_endpoint_is_streamed(of[0]->worker->endpoint);
     for (unsigned i = 0; i < n; i++)
         may &= of[i]->state == TUTTI_RNDV_GETTING;
     return may;
@@ -93,12 +92,8 @@ static int fetch_jobs(const struct tutti_p2p_fetch *first, const struct tutti_pa
                       unsigned how)
 {
     int status = TUTTI_ERR_UNAVAILABLE;
-    const int may_make = tutti_deferred_free_may_load(first->worker->node);
-    const int both = first->engines == TUTTI_ENGINES_REST && !first->recv->engines;
-    if (both && !instead)
-        status = tutti_both_run(first->gpu, jobs, n, may_make, how);
-    else if (!both && (first->engines || first->recv->engines))
-        status = tutti_pack_copies(first->gpu, jobs, n, may_make);
+    if (first->engines || first->recv->engines)
+        status = tutti_pack_copies(first->gpu, jobs, n, tutti_deferred_free_may_load(first->worker->node));
     else if (instead)
         status = tutti_engines_meanwhile(first->worker, first->gpu, jobs, n, instead == 1);
     if (status == TUTTI_OK)
@@ -229,7 +224,7 @@ static int fetch_node(void *with)
         fetches[used].like = used > 0 ? fetches[used - 1].held : NULL;
         fetches[used].from = NULL;
         fetches[used].pieces = 0;
-        fetches[used].engines = TUTTI_ENGINES_NOT;
+        fetches[used].engines = 0;
         const int what = fetch_begin(&fetches[used], &jobs[used]);
         used += what == 1;
         if (what == 0 && tutti_endpoint_watch(all->worker->endpoint, recv->rts.rank) != TUTTI_OK)

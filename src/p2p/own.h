@@ -54,9 +54,6 @@ void tutti_carried_sweep(struct tutti_p2p_worker *worker, struct tutti_p2p_send 
 void tutti_direct_show(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
 /* 1 if the MPI is to have the message, as mapping the buffer's allocation does not pay yet. */
 int tutti_direct_leaves(const struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send);
-/* engines.c. Shared by engines and both. */
-int tutti_engines_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
-enum tutti_protocol_cost tutti_engines_cost(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
 /* Shared by direct, packed and those made of them: the receiver takes rendezvous, and maps the scratch, into which each
  * of these protocols may have to pack. */
 int tutti_rndv_reaches(struct tutti_p2p_worker *worker, int peer, int gpu);
@@ -76,21 +73,18 @@ struct tutti_p2p_fetch {
     int gpu;                       /* GPU whose kernels fetch it */
     const struct tutti_plan *from; /* of the sender; held */
     uint64_t pieces;               /* pieces that the job takes */
-    enum tutti_engines engines;    /* not NOT: the job is one run of bytes */
+    int engines;                   /* 1: by copy engines: the job is one run of bytes */
     const int *used;               /* the GPUs that the program has used, `uses` of them */
     int uses;
     uint64_t waiting; /* bytes of messages that have arrived and that this rank does not fetch yet, this one too */
     int gpus[TUTTI_ENDPOINT_GPUS + 1], n; /* candidates, the best first */
 };
 
-/* engines.c. What the sender asks for, if both sides are one run of bytes on the GPU. */
-enum tutti_engines tutti_engines_take(const struct tutti_p2p_fetch *fetch);
+/* engines.c. 1 if the sender asks for copy engines, and both sides are one run of bytes on the GPU. */
+int tutti_engines_take(const struct tutti_p2p_fetch *fetch);
 /* put.c. 1: the sender of an offered message was asked to store it; 0: this rank fetches it. The candidates of
  * tutti_fetch_gpus() are known. */
 int tutti_put_ask(struct tutti_p2p_fetch *fetch);
-/* both.c. As tutti_pack_copies(); of one job, the first bytes by a kernel that stays, if it is there (`how` is that of
- * tutti_pack_reached()). TUTTI_ERR_UNAVAILABLE, and nothing was done: a kernel is to do all. */
-int tutti_both_run(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make, unsigned how);
 /* meanwhile.c. As tutti_pack_copies(), for a caller that has found the kernels of the GPU not loaded
  * (tutti_endpoint_lacks_kernels()), of jobs within its memory; own: all are messages of this rank to itself.
  * TUTTI_ERR_UNAVAILABLE: nothing was done, and kernels do it. */

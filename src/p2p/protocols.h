@@ -83,8 +83,8 @@ const struct tutti_protocol_ops *tutti_protocol_at(uint32_t state);
 /* direct.c, engines.c, both.c, packed.c, carried.c, put.c, pipelined.c. carried: the fallback of packed if the receiver
  * can map nothing of the sender; put: what the receiver of an offered message may ask for. The section `message` names
  * neither. */
-extern const struct tutti_protocol_ops tutti_direct_ops, tutti_engines_ops, tutti_both_ops, tutti_packed_ops,
-    tutti_carried_ops, tutti_put_ops, tutti_pipelined_ops;
+extern const struct tutti_protocol_ops tutti_direct_ops, tutti_engines_ops, tutti_packed_ops, tutti_carried_ops,
+    tutti_put_ops, tutti_pipelined_ops;
 
 /* The names in rules of messages to ranks of the node. */
 extern const struct tutti_names tutti_protocol_names;

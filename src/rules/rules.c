@@ -18,7 +18,7 @@ static const char *const without_device =
 
 static const char common[] =
     "shmem_stream: 0-4m@channel 0-8k@block *@blocks; shmem_move: 0-2m@channel 0-8k@block "
-    "*@blocks; aware: 0-65535@host *@device; message_kernel: 0-255k@256k *@half; message_put: *@never; "
+    "*@blocks; aware: 0-65535@host *@device; message_put: *@never; "
     "message_to_host: *@direct; "
     "allreduce_nodes: 0-1m@mpi "
     "*@pipelined; reduce_nodes: 0-1m@mpi *@pipelined; reduce_scatter_nodes: "

@@ -84,13 +84,6 @@ static inline enum tutti_mapping_size tutti_mapping_size(uint64_t bytes)
     return bytes >= UINT64_C(256) << 20 ? TUTTI_MAPPING_LARGE : TUTTI_MAPPING_SMALL;
 }
 
-/* What the receiver of an offered message is to copy by copy engines where it can. */
-enum tutti_engines {
-    TUTTI_ENGINES_NOT,
-    TUTTI_ENGINES_ALL,
-    TUTTI_ENGINES_REST /* what a kernel does not fetch at the same time */
-};
-
 /* Taken out of the MPI by a probe of the receiver, and not received. */
 enum tutti_rndv_held { TUTTI_HELD_NOT, TUTTI_HELD_PERHAPS, TUTTI_HELD };
 
@@ -128,7 +121,7 @@ struct tutti_rndv {
     _Atomic uint64_t taken;   /* BOUNCE: pieces that the receiver has taken */
     _Atomic uint32_t held;    /* enum tutti_rndv_held; written by the receiver */
     uint32_t slots;           /* BOUNCE: pieces that the scratch has room for */
-    uint32_t engines;         /* GET; enum tutti_engines */
+    uint32_t engines;         /* GET; 1: copy engines fetch it */
     _Atomic uint32_t pays;    /* enum tutti_pays, of the allocation (endpoint_price.c); written by the owner, and by a
                                * receiver that has waited as long as the mapping takes */
     uint64_t posted, ended;   /* core/trace.h: when the owner posted it, when the receiver ended it; 0: not recorded */

@@ -15,7 +15,7 @@ enum {
     SEQ_GROUPS = 8,
     SEQ_RULES = 56,  /* sets of rules; the library keeps 63 */
     SEQ_FIXED = 12,  /* of them not drawn */
-    SEQ_TEXT = 2048, /* bytes of one */
+    SEQ_TEXT = 4096, /* bytes of one */
     SEQ_EPOCHS = 8,
     SEQ_GUARD = 64,
     SEQ_SHIFT = 24 /* bytes around a buffer */

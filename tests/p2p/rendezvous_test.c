@@ -51,11 +51,11 @@ struct side {
 /* In place of the rules: the protocol that the message takes, then `packed`. */
 static int rules_next(int far, size_t bytes, int *from)
 {
-    static const char *const names[] = {"engines", "both", "direct", "packed"};
+    static const char *const names[] = {"engines", "direct", "packed"};
     (void)far;
-    if (*from == 0) /* half of the messages by copy engines, half of these in halves */
-        *from = bytes % 2 == 0 ? 2 : bytes % 4 == 1;
-    return *from < 4 ? tutti_protocol_names.find(names[(*from)++]) : -1;
+    if (*from == 0) /* half of the messages by copy engines */
+        *from = bytes % 2 == 0;
+    return *from < 3 ? tutti_protocol_names.find(names[(*from)++]) : -1;
 }
 
 static enum tutti_reason rules_why(int from)

@@ -304,8 +304,6 @@ static const char cuda_rules[] =
     " 0-48k@kernel *@engine; "
     "message:"
     " 0-16m@direct *@engines *@direct *@packed; "
-    "message_kernel:"
-    " *@2m; "
     "message_put:"
     " 0-8191k@never 8m-24m@exchange 24m-1g@busy; "
     "message_to_host:"

@@ -144,7 +144,7 @@ static uint64_t channel_away(const struct tutti_pack_channel *channel, uint64_t 
 }
 
 /* Where the library decides which kernels stay: returns for how long a kernel that is launched behind this launch is to
- * wait for the next one; 0: none is launched. Engines that copy beside it end later than it does. */
+ * wait for the next one; 0: none is launched. */
 static uint64_t channel_decide(struct tutti_pack_channel *channel, const struct tutti_device *device,
                                const struct tutti_pack_launch *launch)
 {
@@ -153,19 +153,17 @@ static uint64_t channel_decide(struct tutti_pack_channel *channel, const struct 
         return 0;
     const unsigned blocks = channel->fetches ? tutti_stay_blocks(launch, channel->most, &bytes) : 0;
     const int fits = blocks > 0 && blocks <= channel->most;
-    const uint64_t beside = (uint64_t)channel->beside << 10;
-    const uint64_t now = tutti_now_ns(), stay_ns = tutti_stay_choose(&channel->choice, now, channel_away(channel, now),
-                                                                     fits, bytes + beside, device->launch.stay_ns());
-    return stay_ns ? stay_ns + tutti_stay_longer(beside) : 0;
+    const uint64_t now = tutti_now_ns();
+    return tutti_stay_choose(&channel->choice, now, channel_away(channel, now), fits, bytes, device->launch.stay_ns());
 }
 
 int tutti_pack_channel_launch(struct tutti_pack_channel *channel, const struct tutti_device *device,
                               const struct tutti_pack_launch *launch, int *launched)
 {
     channel->ahead_ns = channel_decide(channel, device, launch);
-    int status = tutti_stay_launch(&channel->stay, device, channel->stream, launch,
-                                   channel->beside ? 0 : channel->linger_ns, channel->most, launched);
-    if (status != TUTTI_ERR_UNAVAILABLE || channel->beside)
+    int status =
+        tutti_stay_launch(&channel->stay, device, channel->stream, launch, channel->linger_ns, channel->most, launched);
+    if (status != TUTTI_ERR_UNAVAILABLE)
         return status;
     *launched = 1;
     tutti_stay_leave(&channel->stay);
@@ -173,13 +171,6 @@ int tutti_pack_channel_launch(struct tutti_pack_channel *channel, const struct t
     if (status == TUTTI_OK && channel->ahead_ns > 0) /* it only saves time */
         (void)tutti_stay_ahead(&channel->stay, device, channel->stream, launch, channel->ahead_ns, channel->most);
     return status;
-}
-
-void tutti_pack_stay_for_next(struct tutti_pack_flight *flight)
-{
-    struct tutti_pack_channel *const channel = flight->channel;
-    if (channel && flight->left && channel->ahead_ns > 0)
-        (void)tutti_stay_ahead(&channel->stay, flight->device, channel->stream, NULL, channel->ahead_ns, channel->most);
 }
 
 /* Takes this channel, if it is idle; it may be gone. */
@@ -237,7 +228,6 @@ void tutti_pack_channel_stays(struct tutti_pack_channel *channel, const struct t
     const int fetch =
         how & TUTTI_PACK_KEEP && how & TUTTI_PACK_ALONE && !is_pair && !tutti_gpu_takes_turns(channel->gpu);
     channel->linger_ns = asked;
-    channel->beside = how & TUTTI_PACK_BESIDE ? (how >> TUTTI_PACK_BESIDE_SHIFT) + 1 : 0;
     channel->fetches = fetch && tutti_settings()->linger_us < 0 && device->launch.stay_ns;
     channel->most = fetch && channel->blocks > 1 ? channel->blocks : 1;
     channel->stay.serves = channel->fetches;

@@ -22,7 +22,6 @@ struct tutti_pack_channel {
     unsigned most;      /* and of that of the launch that is being made */
     uint64_t linger_ns; /* of the launch that is being made; 0: its kernel does not stay */
     uint64_t ahead_ns;  /* how long a kernel waits that is launched behind it, for the next one; 0: none waits */
-    unsigned beside;    /* KiB that engines copy at the same time; 0: a launch without TUTTI_PACK_BESIDE */
     struct tutti_stay stay;
     struct tutti_stay_choice choice;
     uint64_t waited;     /* tutti_progress_waited() when the last fetch ended */
@@ -36,7 +35,7 @@ int tutti_pack_channel_is_idle(int gpu);
 int tutti_pack_channel_take(const struct tutti_device *device, int gpu, struct tutti_pack_channel **out);
 void tutti_pack_channel_give(struct tutti_pack_channel *channel);
 /* A launch that reports, in the cheapest way: by mail to a kernel that stays (*launched: 0), as the kept launch
- * ready, or afresh. A status; of TUTTI_PACK_BESIDE TUTTI_ERR_UNAVAILABLE too, and nothing was done. */
+ * ready, or afresh. A status. */
 int tutti_pack_channel_launch(struct tutti_pack_channel *channel, const struct tutti_device *device,
                               const struct tutti_pack_launch *launch, int *launched);
 /* After a launch: makes launches ready that repeat; in a fiber when its job is done, if the channel is idle then. */
@@ -50,11 +49,6 @@ enum { TUTTI_PACK_REPORT = 1 };
 static inline void tutti_pack_channel_begin(struct tutti_pack_channel *channel)
 {
     __atomic_store_n(channel->done, 0, __ATOMIC_RELEASE);
-}
-/* No launch is under way after all. */
-static inline void tutti_pack_channel_skip(struct tutti_pack_channel *channel)
-{
-    __atomic_store_n(channel->done, TUTTI_PACK_REPORT, __ATOMIC_RELEASE);
 }
 /* Until the launch has reported; bounded by TUTTI_TIMEOUT_SECONDS, pauses as TUTTI_WAIT says. */
 struct tutti_pack_flight;

@@ -11,7 +11,7 @@
 #include "progress/engine.h"
 #include "progress/gate.h"
 
-enum { STREAMS = 2 };
+enum { STREAMS = 2, SPINS = 16 /* of a wait, between looks at the clock: each asks the device */ };
 #define FILLS (UINT64_C(16) << 20) /* bytes of a copy that keeps the link busy by itself */
 
 /* Streams of copies. A thread has one of a GPU's sets as long as its call lasts. */
@@ -151,7 +151,7 @@ static int copies_close(struct tutti_copy_streams *copies, int status, int *over
                                                                      .with = copies,
                                                                      .seconds = tutti_settings()->timeout_seconds,
                                                                      .quiet = 1,
-                                                                     .spins = TUTTI_COPIES_SPINS});
+                                                                     .spins = SPINS});
     *over = ended == TUTTI_OK;
     if (!*over)
         return copies_leave(copies, status, ended);
@@ -183,11 +183,6 @@ int tutti_pack_copies_poll(struct tutti_copy_flight *flight)
         return 0;
     copies_give(flight->streams);
     return flight->status == TUTTI_OK ? 1 : flight->status;
-}
-
-int tutti_pack_copies_leave(struct tutti_copy_flight *flight, int why)
-{
-    return copies_leave(flight->streams, flight->status, why);
 }
 
 int tutti_pack_copies_end(struct tutti_copy_flight *flight)

@@ -274,11 +274,8 @@ static int launch_jobs(const struct tutti_device *device, int gpu, const struct 
     status = add_jobs(parts, gpu, jobs, n, seen);
     const int some = parts->n > 0;
     status = tutti_parts_end(parts, status, &launches);
-    const int left = status == TUTTI_ERR_UNAVAILABLE && launches == 1 && how & TUTTI_PACK_BESIDE;
-    *out = (struct tutti_pack_flight){.device = device, .how = how, .left = left};
-    if (left)
-        tutti_pack_channel_skip(channel);
-    if ((status == TUTTI_OK && some) || left) {
+    *out = (struct tutti_pack_flight){.device = device, .how = how};
+    if (status == TUTTI_OK && some) {
         out->channel = channel;
         out->mailed = channel->stay.mailed;
         return TUTTI_OK;
@@ -289,10 +286,8 @@ static int launch_jobs(const struct tutti_device *device, int gpu, const struct 
     return status;
 }
 
-void tutti_pack_over(struct tutti_pack_flight *flight)
+static void flight_over(struct tutti_pack_flight *flight)
 {
-    if (!flight->channel)
-        return;
     tutti_pack_channel_stayed(flight->channel, flight->how, flight->mailed);
     if (flight->how & TUTTI_PACK_KEEP)
         tutti_pack_channel_keep(flight->channel);
@@ -305,8 +300,8 @@ int tutti_pack_poll(struct tutti_pack_flight *flight)
     if (!flight->channel)
         return 1;
     const int ended = tutti_pack_channel_poll(flight);
-    if (ended != 0 && !(flight->how & TUTTI_PACK_BESIDE))
-        tutti_pack_over(flight);
+    if (ended != 0)
+        flight_over(flight);
     return ended;
 }
 
@@ -315,7 +310,7 @@ int tutti_pack_end(struct tutti_pack_flight *flight)
     if (!flight->channel)
         return TUTTI_OK;
     const int status = tutti_pack_channel_wait(flight);
-    tutti_pack_over(flight);
+    flight_over(flight);
     return status;
 }
 

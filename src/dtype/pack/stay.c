@@ -218,18 +218,14 @@ int tutti_stay_ahead(struct tutti_stay *stay, const struct tutti_device *device,
 {
     /* A short mail of no words. */
     static const struct tutti_pack_mailed nothing = {.word = {[TUTTI_PACK_SHORT_WHAT] = TUTTI_PACK_SHORT_MARK}};
-    unsigned wants = TUTTI_PACK_STAY_BLOCKS;
+    struct tutti_pack_part part;
+    uint64_t bytes;
     if (stay->off || !device->launch.stay_pack)
         return TUTTI_ERR_UNAVAILABLE;
-    if (launch) {
-        struct tutti_pack_part part;
-        uint64_t bytes;
-        const unsigned blocks = tutti_stay_blocks(launch, most, &bytes);
-        if (blocks == 0 || blocks > most)
-            return TUTTI_ERR_UNAVAILABLE;
-        wants = only_run((const void *)launch->args, &part) ? stay_wants(&part) : 1;
-    }
-    const unsigned size = stay_size(stay, wants);
+    const unsigned blocks = tutti_stay_blocks(launch, most, &bytes);
+    if (blocks == 0 || blocks > most)
+        return TUTTI_ERR_UNAVAILABLE;
+    const unsigned size = stay_size(stay, only_run((const void *)launch->args, &part) ? stay_wants(&part) : 1);
     tutti_stay_leave(stay);
     const int status = stay_begin(stay, device, stream, &nothing, NULL, linger_ns, size < most ? size : most);
     stay->off = status == TUTTI_ERR_UNAVAILABLE;

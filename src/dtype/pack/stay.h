@@ -33,7 +33,7 @@ unsigned tutti_stay_blocks(const struct tutti_pack_launch *launch, unsigned most
 int tutti_stay_launch(struct tutti_stay *stay, const struct tutti_device *device, struct tutti_stream *stream,
                       const struct tutti_pack_launch *launch, uint64_t linger_ns, unsigned most, int *launched);
 /* Launches a kernel that begins with no work of its own and waits for a mail, in place of one that is there: for
- * launches like `launch`, behind which the host would wait, or of any size (NULL). A failure is that of the next launch
+ * launches like `launch`, behind which the host would wait. A failure is that of the next launch
  * too. A status. */
 int tutti_stay_ahead(struct tutti_stay *stay, const struct tutti_device *device, struct tutti_stream *stream,
                      const struct tutti_pack_launch *launch, uint64_t linger_ns, unsigned most);

@@ -24,11 +24,4 @@ uint64_t tutti_stay_choose(struct tutti_stay_choice *choice, uint64_t now, uint6
                            uint64_t usual_ns);
 /* The fetch has ended. */
 void tutti_stay_fetched(struct tutti_stay_choice *choice, uint64_t now);
-/* What a kernel stays longer behind a copy of so many bytes: as long as its peers' copies take. */
-static inline uint64_t tutti_stay_longer(uint64_t bytes)
-{
-    enum { COPIED_BYTES = 400 }; /* in a ns, at most */
-    return bytes / COPIED_BYTES;
-}
-
 #endif

@@ -22,7 +22,6 @@ tutti_mpi_test(mpi-endpoints-direct PROGRAM mpi-endpoints RANKS 2 ENV ${stats} T
 tutti_mpi_test(mpi-endpoints-linger PROGRAM mpi-endpoints RANKS 2 ENV ${stats} TUTTI_LINGER_US=300 TIMEOUT 45)
 tutti_mpi_test(mpi-endpoints-stay PROGRAM mpi-endpoints RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_STAY_US=1000 TIMEOUT 45)
 tutti_mpi_test(mpi-endpoints-engines PROGRAM mpi-endpoints RANKS 2 ENV ${stats} TUTTI_RULES=message:*@engines TIMEOUT 45)
-tutti_mpi_test(mpi-endpoints-both PROGRAM mpi-endpoints RANKS 2 ARGS 2000000 2 ENV ${stats} TUTTI_RULES=message:*@both TIMEOUT 45)
 tutti_mpi_test(mpi-endpoints-mpi PROGRAM mpi-endpoints RANKS 2 ENV ${stats} ${left_to_mpi} TIMEOUT 45)
 program(endpoints_self EVERYWHERE)
 tutti_mpi_test(mpi-endpoints-self PROGRAM mpi-endpoints_self RANKS 2 ENV ${stats} EVERYWHERE TIMEOUT 45)
@@ -115,7 +114,6 @@ tutti_mpi_test(mpi-windows PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=
 tutti_mpi_test(mpi-windows-stay PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_STAY_US=1000 TIMEOUT 40)
 tutti_mpi_test(mpi-windows-linger PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_LINGER_US=200 TIMEOUT 40)
 tutti_mpi_test(mpi-windows-engines PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@engines TIMEOUT 40)
-tutti_mpi_test(mpi-windows-both PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@both TIMEOUT 40)
 tutti_mpi_test(mpi-windows-turns PROGRAM mpi-windows RANKS 2 TIMEOUT 60
                ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_GPUS=1 TUTTI_HOST_TURNS_US=20 TUTTI_LINGER_US=200)
 # RTSs so long that the MPI does not send them eagerly: it reads them where they are when they are matched.
@@ -128,7 +126,6 @@ tutti_mpi_test(mpi-truncation PROGRAM mpi-truncation RANKS 2 ARGS 600 ENV ${stat
 tutti_mpi_test(mpi-truncation-early PROGRAM mpi-truncation RANKS 2 ARGS early ENV ${stats} TIMEOUT 60)
 tutti_mpi_test(mpi-truncation-direct PROGRAM mpi-truncation RANKS 2 ARGS 600 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 60)
 tutti_mpi_test(mpi-truncation-engines PROGRAM mpi-truncation RANKS 2 ARGS 600 ENV ${stats} TUTTI_RULES=message:*@engines TIMEOUT 60)
-tutti_mpi_test(mpi-truncation-both PROGRAM mpi-truncation RANKS 2 ARGS 600 ENV ${stats} TUTTI_RULES=message:*@both TIMEOUT 60)
 tutti_mpi_test(mpi-truncation-packed PROGRAM mpi-truncation RANKS 2 ARGS 600 ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 60)
 tutti_mpi_test(mpi-truncation-far PROGRAM mpi-truncation RANKS 2 ARGS 200 ENV ${stats} TUTTI_NODE_RANKS=1
                TUTTI_RULES=message_far:*@pipelined TIMEOUT 60)

@@ -73,27 +73,6 @@ static void both_ways(int round, int bytes)
           bytes);
 }
 
-/* Long messages, of a length that no half is a multiple of, until copy engines have carried a half of one: the sender
- * packs a message whose receiver is late. */
-static void long_ones(void)
-{
-    static unsigned char data[(size_t)WINDOW * MOST - 13];
-    int there = 0;
-    for (unsigned round = 0; !there; round++) {
-        for (size_t b = 0; b < sizeof data; b++)
-            data[b] = (unsigned char)(b / 251 + b * 7 + round);
-        if (kit_rank == 0) {
-            MPI_Send(kit_put(&out, 0, data, sizeof data), sizeof data, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
-            MPI_Recv(&there, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            continue;
-        }
-        MPI_Recv(kit_put(&in, 0, NULL, sizeof data), sizeof data, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        CHECK(memcmp(kit_get(&in, NULL), data, sizeof data) == 0, "long message %u is wrong", round);
-        there = kit_counted("copies of messages", "copy engines") > 0 || check_failed() > 0;
-        MPI_Send(&there, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD);
-    }
-}
-
 /* Messages by themselves, until a kernel that has stayed after one has fetched another. How many that takes depends on
  * the machine. */
 static void one_by_one(void)
@@ -166,8 +145,6 @@ int main(int argc, char **argv)
     else if (!getenv("TUTTI_LINGER_US") || kit_counted("copies of messages", "share a GPU without MPS") > 0)
         CHECK(kit_counted("packing kernels", "served") == 0, "a kernel has stayed");
     const char *rules = getenv("TUTTI_RULES");
-    if (rules && strstr(rules, "both") && kit_rank < 2)
-        long_ones();
     if (rules && strstr(rules, "engines") && kit_rank == 0)
         CHECK(kit_counted("MPI_Isend", "copied by copy engines") > WINDOW, "no messages for copy engines");
     if (rules && strstr(rules, "engines") && kit_rank == 1)

@@ -28,8 +28,6 @@ programs(messages-mapping ${messages} 70 50 TUTTI_RULES=message:*@direct TUTTI_C
 programs(messages-engines ${messages} 70 50 TUTTI_RULES=message:*@engines TUTTI_CACHE_ENTRIES=6)
 programs(messages-put ${messages} 70 50 "TUTTI_RULES=message:*@direct message_put:*@always" TUTTI_CACHE_ENTRIES=6)
 programs(messages-put-mapping ${messages} 35 25 "TUTTI_RULES=message:*@engines message_put:*@exchange" TUTTI_CACHE_ENTRIES=6 TUTTI_HOST_MAPPING_US=100)
-programs(messages-both ${messages} 35 25 "TUTTI_RULES=message:*@both message_kernel:*@4k" TUTTI_HOST_STAY_US=1000)
-programs(messages-both-turns ${messages} 21 20 "TUTTI_RULES=message:*@both message_kernel:*@half" TUTTI_HOST_GPUS=1 TUTTI_HOST_TURNS_US=70)
 programs(messages-packed ${messages} 70 50 TUTTI_RULES=message:*@packed TUTTI_ENDPOINT_MB=1)
 programs(messages-staged ${messages} 70 50 TUTTI_RULES=message:*@staged)
 programs(messages-nodes ${messages} 70 50 TUTTI_NODE_RANKS=1)

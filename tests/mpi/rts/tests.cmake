@@ -45,7 +45,6 @@ endforeach()
 program(stays)
 tutti_mpi_test(mpi-stays PROGRAM mpi-stays RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_STAY_US=1000 TIMEOUT 60)
 tutti_mpi_test(mpi-stays-linger PROGRAM mpi-stays RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_LINGER_US=300 TIMEOUT 60)
-tutti_mpi_test(mpi-stays-both PROGRAM mpi-stays RANKS 2 ENV ${stats} "TUTTI_RULES=message:*@both message_kernel:*@16k" TUTTI_HOST_STAY_US=1000 TIMEOUT 60)
 # Messages that their senders store into the receivers' buffers.
 program(puts)
 tutti_mpi_test(mpi-puts PROGRAM mpi-puts RANKS 2 ENV ${stats} "TUTTI_RULES=message:*@direct message_put:*@always" TIMEOUT 60)
