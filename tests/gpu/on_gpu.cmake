@@ -93,7 +93,7 @@ gpu_test(reductions-staged mpi-reductions ${gpu_ranks} ARGS 1500
 gpu_test(reductions-shared mpi-reductions ${shared} ARGS 3000 ENV TUTTI_TEST_EXPECT=accelerated)
 gpu_test(bits mpi-bits ${gpu_ranks})
 # Virtual nodes: of one rank, of two, of ranks that share a GPU, and with ranks on host memory.
-foreach(row single_leader host_leader flat two_rounds multi_leader pipelined)
+foreach(row single_leader host_leader two_rounds multi_leader pipelined)
   set(scans ranks)
   if(row STREQUAL two_rounds)
     set(scans two_rounds)

@@ -27,15 +27,13 @@ static int wanted_in_node(const struct tutti_nodes_call *c, struct tutti_part_of
 /* Step number `at`; *piece: of which piece, which may be one past the last. */
 static enum tutti_nodes_step step_of(const struct tutti_nodes_call *c, int at, int *piece)
 {
-    static const enum tutti_nodes_step plain[] = {TUTTI_STEP_REDUCE, TUTTI_STEP_BEGIN, TUTTI_STEP_AWAIT,
+    static const enum tutti_nodes_step steps[] = {TUTTI_STEP_REDUCE, TUTTI_STEP_BEGIN, TUTTI_STEP_AWAIT,
                                                   TUTTI_STEP_HAND_OUT};
-    static const enum tutti_nodes_step overlapped[] = {TUTTI_STEP_REDUCE, TUTTI_STEP_BEGIN, TUTTI_STEP_AWAIT,
-                                                       TUTTI_STEP_HAND_OUT};
     if (!c->row->overlaps || at < 2) { /* the first piece is reduced and begun in any case */
         *piece = at / 4;
-        return plain[at % 4];
+        return steps[at % 4];
     }
-    const enum tutti_nodes_step step = overlapped[(at - 2) % 4];
+    const enum tutti_nodes_step step = steps[(at - 2) % 4];
     *piece = (at - 2) / 4 + (step == TUTTI_STEP_REDUCE || step == TUTTI_STEP_BEGIN);
     return step;
 }
@@ -151,8 +149,6 @@ static int begin_step(struct tutti_nodes_call *c, int piece)
                              .names = c->row->flat ? c->nodes->all : h->peer,
                              .n = tutti_nodes_participants(c),
                              .me = c->row->flat ? h->ranks->rank : h->node,
-                             .node_of = c->row->flat ? h->node_of : NULL,
-                             .nodes = h->nodes,
                              .pinned = area->bounce != NULL,
                              .tag = c->tag + piece % TUTTI_AREAS * TUTTI_WIRE_TAGS,
                              .type = c->call->type,

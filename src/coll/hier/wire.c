@@ -147,8 +147,8 @@ static int wire_room(struct tutti_wire *w, int prefixes)
     w->combine = calloc(2 * n * each, sizeof *w->combine);
     w->inputs = calloc(prefixes ? (n + each) * n : 2 * n, sizeof *w->inputs);
     w->end = calloc(4 * n, sizeof *w->end);
-    w->theirs = calloc(2 * n, sizeof *w->theirs);
-    w->brought = calloc(2 * n, sizeof *w->brought);
+    w->theirs = calloc(n, sizeof *w->theirs);
+    w->brought = calloc(n, sizeof *w->brought);
     w->sched = tutti_sched_new("reduction over several nodes");
     const int fine = w->transfer && w->combine && w->inputs && w->end && w->theirs && w->brought && w->sched;
     return fine ? TUTTI_OK : TUTTI_ERR_MEMORY;

@@ -17,11 +17,10 @@ struct tutti_wire_end {
 struct tutti_wire {
     /* Set by the caller: */
     struct tutti_transport *transport;
-    const int *peer;    /* [n]: rank in the transport of each participant */
-    const int *names;   /* [n]: its rank in the communicator, for reports */
-    int n, me, tag;     /* tag: the first of TUTTI_WIRE_TAGS */
-    const int *node_of; /* [n]: node of each participant, if they are the ranks of the communicator */
-    int nodes, pinned;  /* pinned: 1: kernels of all GPUs reach in, out and room */
+    const int *peer;  /* [n]: rank in the transport of each participant */
+    const int *names; /* [n]: its rank in the communicator, for reports */
+    int n, me, tag;   /* tag: the first of TUTTI_WIRE_TAGS */
+    int pinned;       /* 1: kernels of all GPUs reach in, out and room */
     int type, op;
     size_t size, count;             /* bytes of an element; elements */
     struct tutti_wire_end from, to; /* the contribution; where the result goes. They may be the same memory */
@@ -45,7 +44,7 @@ struct tutti_wire {
     const void **inputs;
     int transfers, combines, input_count;
     /* For the row, while it adds tasks: of each participant, where its contribution lies, and the task that brings
-     * it; -1: none. With room for as many results of nodes. */
+     * it; -1: none. */
     const void **theirs;
     int *brought;
 };
@@ -94,7 +93,7 @@ static inline struct tutti_part_of tutti_part_of(size_t count, int n, int i)
     return (struct tutti_part_of){begin < count ? begin : count, left < each ? left : each};
 }
 
-/* Not for rules: of MPI_Scan, of MPI_Exscan, and of the row flat. */
+/* Not for rules: of MPI_Scan and of MPI_Exscan. */
 extern const struct tutti_exchange_row tutti_exchange_through, tutti_exchange_before;
 #define TUTTI_EXCHANGE(name, text) extern const struct tutti_exchange_row tutti_exchange_##name;
 #include "tutti/nodes.def"

@@ -17,8 +17,6 @@ endfunction()
 nodes(single 4 2 64 single_leader "*@all_at_once")
 nodes(single-doubling 3 1 64 single_leader "*@doubling leaders_combine:*@device")
 nodes(host 5 2 64 host_leader "*@all_at_once")
-nodes(flat 5 2 64 flat "*@all_at_once")
-nodes(flat-ones 3 1 4 flat "*@all_at_once" MPIS openmpi)
 nodes(rounds 5 2 64 two_rounds "*@all_at_once")
 nodes(rounds-uneven 5 4 4 two_rounds "*@all_at_once" MPIS openmpi)
 nodes(rounds-ones 3 1 4 two_rounds "*@all_at_once")
@@ -37,7 +35,7 @@ tutti_mpi_test(mpi-nodes-order PROGRAM mpi-nodes RANKS 3 RANKS_MPICH 3 ARGS bits
 tutti_mpi_test(mpi-nodes-one PROGRAM mpi-nodes RANKS 3 RANKS_MPICH 2 ARGS bits MANY 8 TIMEOUT 60 ENV ${stats})
 foreach(ranks 1 2)
   tutti_mpi_test(mpi-nodes-kinds-${ranks} PROGRAM mpi-nodes RANKS 4 RANKS_MPICH 3 ARGS kinds MANY 400 TIMEOUT 60
-                 ENV TUTTI_NODE_RANKS=${ranks} TUTTI_NODES_PIECE_KB=4 "TUTTI_RULES=allreduce_nodes:0-7@flat,8-100@single_leader,101-1k@two_rounds,1k-3k@host_leader,*@pipelined reduce_nodes:0-400@two_rounds,*@multi_leader reduce_scatter_nodes:0-400@two_rounds,*@pipelined scan_nodes:0-400@two_rounds,*@ranks leaders_combine:0-2k@host,*@device")
+                 ENV TUTTI_NODE_RANKS=${ranks} TUTTI_NODES_PIECE_KB=4 "TUTTI_RULES=allreduce_nodes:0-100@single_leader,101-1k@two_rounds,1k-3k@host_leader,*@pipelined reduce_nodes:0-400@two_rounds,*@multi_leader reduce_scatter_nodes:0-400@two_rounds,*@pipelined scan_nodes:0-400@two_rounds,*@ranks leaders_combine:0-2k@host,*@device")
 endforeach()
 tutti_mpi_test(mpi-nodes-kinds-order PROGRAM mpi-nodes RANKS 3 RANKS_MPICH 3 ARGS kinds MANY 200 TIMEOUT 60
                ENV TUTTI_NODE_RANKS=2 TUTTI_ORDER=ranks TUTTI_NODES_PIECE_KB=4)
