@@ -82,8 +82,6 @@ int tutti_reduce_leaves(const struct tutti_team *team, const struct tutti_call *
  * TUTTI_ERR_UNAVAILABLE, the same on all ranks, if no algorithm in stream order can run the call. */
 int tutti_enqueue(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                   const char **why);
-/* Local, before the device is closed: waits until no thread loads kernels for first calls. */
-void tutti_opening_load_end(void);
 /* Collective over the team's ranks; blocking: opens the team on `gpu` for tutti_enqueue() if it is not open yet,
  * loads all kernels, takes a share of the GPU's multiprocessors and starts the watcher of the stream
  * (team/watcher.h), until tutti_team_free(), or tutti_team_unshare() before. TUTTI_ERR_UNAVAILABLE if it is

@@ -11,14 +11,20 @@
 #include "core/types.h"
 
 enum {
-    FETCHED_BYTES = 256 << 10, /* longer blocks are fetched, by default */
-    EMPTY_CALLS = 16           /* a rank that copies nothing knows not what its peers lose: it holds up so many calls */
+    EMPTY_CALLS = 16 /* a rank that copies nothing knows not what its peers lose: it holds up so many calls */
 };
 static atomic_int opened; /* 1: a team of the process has been opened on a GPU */
 
 static enum tutti_opening_kind opening_kind(int type, int op)
 {
     return type == TUTTI_MOVES_TYPE && op == TUTTI_MOVES_OP ? TUTTI_OPENING_MOVES : TUTTI_OPENING_REDUCES;
+}
+
+/* A kernel of the image that the first calls of the pair need: one image has all that move data, another one those of
+ * short reductions. */
+static int opening_kernel(int type, int op)
+{
+    return opening_kind(type, op) == TUTTI_OPENING_MOVES ? TUTTI_KERNEL_MOVE_LL : TUTTI_KERNEL_LL;
 }
 
 static enum tutti_opening_gpu opening_gpu(int gpu)
@@ -42,8 +48,8 @@ static int opening_lacks(const struct tutti_team *team, const struct tutti_devic
 {
     if (team->state == TUTTI_TEAM_OPEN && !team->leader)
         return 0;
-    return device->launch.lacks && device->launch.lacks(team->state == TUTTI_TEAM_OPEN ? team->gpu : gpu,
-                                                        tutti_opening_kernel(type, op), type, op);
+    return device->launch.lacks &&
+           device->launch.lacks(team->state == TUTTI_TEAM_OPEN ? team->gpu : gpu, opening_kernel(type, op), type, op);
 }
 
 /* 1 if the team is open and has launched kernels of the pair. */
@@ -85,12 +91,6 @@ static uint64_t opening_loses(const struct tutti_team *team, const struct tutti_
     return tutti_opening_loses(gpu, kind, !move && tutti_opening_keeps_order(team, call), out, in);
 }
 
-/* 1 if packing kernels fetch the blocks of the call, not kernels that move data. */
-static int opening_packs(const struct tutti_call *call)
-{
-    return call->move && (call->move->runs.packed || call->count > FETCHED_BYTES);
-}
-
 int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, int type, int op)
 {
     const struct tutti_device *device = tutti_device();
@@ -106,18 +106,13 @@ int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, 
     const int lacks = what == TUTTI_OPENING_FIRST_TEAM || opening_lacks(team, device, call->gpu, type, op);
     if (what == TUTTI_OPENING_NO_TEAM && !lacks)
         return 0;
-    const struct tutti_opening_due due =
-        set ? (struct tutti_opening_due){.opens = set} : tutti_opening_due(gpu, kind, what, lacks);
+    const uint64_t due = set ? set : tutti_opening_due(gpu, kind, what, lacks);
     const uint64_t loses = opening_loses(team, call, gpu, kind);
-    *lost += loses ? loses : due.opens / EMPTY_CALLS + 1;
-    const int loading = due.loads > 0 && *lost >= due.loads &&
-                        tutti_opening_load(device, call->gpu, type, op, opening_packs(call)) == TUTTI_BESIDE_RUNS;
-    if (*lost < due.opens) {
+    *lost += loses ? loses : due / EMPTY_CALLS + 1;
+    if (*lost < due) {
         tutti_why_set(TUTTI_REASON_FIRST_CALLS);
         return 1;
     }
-    if (loading) /* short calls would pass by the hundred meanwhile, and those that a program times come behind 100 */
-        tutti_opening_load_end();
     if (team->state == TUTTI_TEAM_OPEN) /* this rank loads the kernels now; a team opens when it pays for all ranks */
         *lost = 0;
     return 0;

@@ -6,7 +6,6 @@
 #define TUTTI_COLL_CALL_OPENING_H
 
 #include "coll/coll.h"
-#include "progress/beside.h"
 
 /* 1: the MPI cannot make the call, or the order of the contributions may change the bits of its result, and the MPI has
  * an order of its own. The first calls are staged in rank order by Tutti then, as later ones are reduced by kernels; a
@@ -15,13 +14,6 @@ int tutti_opening_keeps_order(const struct tutti_team *team, const struct tutti_
 /* Local, before the arrival at a call of device memory, whose kernels are those of the pair. 1: this rank leaves the
  * call to the MPI, and the reason is set. */
 int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, int type, int op);
-/* Local. A kernel of the image that the first calls of the pair need: one image has all that move data, another one
- * those of short reductions. */
-int tutti_opening_kernel(int type, int op);
-/* Local, any thread: the state of the image of the pair's kernels on `gpu` (-1: not known). The first call of the
- * process for which the device loads images begins to load it on a thread beside, once; NONE for other images. packs:
- * the packing kernels are loaded besides, since the call's data are not fetched by the others. */
-enum tutti_beside_state tutti_opening_load(const struct tutti_device *device, int gpu, int type, int op, int packs);
 /* Local: a team of the process has been opened. */
 void tutti_opening_done(void);
 

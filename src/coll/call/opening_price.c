@@ -29,11 +29,8 @@ static const uint32_t team_ns[] = {
 enum { KERNELS_NS = 2000000 };
 
 /* What calls lose before the first opening, which is lent. OMB warms up by 100 short calls or 10 long ones, hipBone by
- * 10 exchanges of 8 KiB or more. The images of moves are loaded from half of that on. */
-static const struct tutti_opening_due lent[TUTTI_OPENING_KINDS] = {
-    [TUTTI_OPENING_REDUCES] = {.loads = 490000, .opens = 490000},
-    [TUTTI_OPENING_MOVES] = {.loads = 50000, .opens = 100000},
-};
+ * 10 exchanges of 8 KiB or more. */
+static const uint32_t lent_ns[TUTTI_OPENING_KINDS] = {[TUTTI_OPENING_REDUCES] = 490000, [TUTTI_OPENING_MOVES] = 100000};
 
 uint64_t tutti_opening_loses(enum tutti_opening_gpu gpu, enum tutti_opening_kind kind, int ordered, uint64_t out,
                              uint64_t in)
@@ -46,10 +43,9 @@ uint64_t tutti_opening_takes(enum tutti_opening_team team, int lacks_kernels)
     return team_ns[team] + (lacks_kernels && team != TUTTI_OPENING_FIRST_TEAM ? KERNELS_NS : 0);
 }
 
-struct tutti_opening_due tutti_opening_due(enum tutti_opening_gpu gpu, enum tutti_opening_kind kind,
-                                           enum tutti_opening_team team, int lacks_kernels)
+uint64_t tutti_opening_due(enum tutti_opening_gpu gpu, enum tutti_opening_kind kind, enum tutti_opening_team team,
+                           int lacks_kernels)
 {
-    const uint64_t takes = tutti_opening_takes(team, lacks_kernels);
-    return team == TUTTI_OPENING_FIRST_TEAM && gpu == TUTTI_OPENING_ALONE ? lent[kind]
-                                                                          : (struct tutti_opening_due){.opens = takes};
+    return team == TUTTI_OPENING_FIRST_TEAM && gpu == TUTTI_OPENING_ALONE ? lent_ns[kind]
+                                                                          : tutti_opening_takes(team, lacks_kernels);
 }

@@ -31,12 +31,8 @@ uint64_t tutti_opening_loses(enum tutti_opening_gpu gpu, enum tutti_opening_kind
 /* ns that it takes to open the team, and to load the kernels of a kind if they are lacking. */
 uint64_t tutti_opening_takes(enum tutti_opening_team team, int lacks_kernels);
 
-/* ns that calls of the kind must have lost before the team opens, and before its kernels begin to be loaded beside
- * them; loads 0: the opening loads them. The call by which the team opens waits for what loads. */
-struct tutti_opening_due {
-    uint64_t loads, opens;
-};
-struct tutti_opening_due tutti_opening_due(enum tutti_opening_gpu gpu, enum tutti_opening_kind kind,
-                                           enum tutti_opening_team team, int lacks_kernels);
+/* ns that calls of the kind must have lost before the team opens, or the kernels are loaded. */
+uint64_t tutti_opening_due(enum tutti_opening_gpu gpu, enum tutti_opening_kind kind, enum tutti_opening_team team,
+                           int lacks_kernels);
 
 #endif

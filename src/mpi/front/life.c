@@ -285,7 +285,6 @@ void tutti_life_shut(int all, int last)
     tutti_queues_close(tutti_device_active(tutti_door.device));
     tutti_partitioned_close();
     tutti_endpoints_close(tutti_device_active(tutti_door.device));
-    tutti_opening_load_end();
     tutti_pack_load_end();
     tutti_comms_close();
     tutti_fibers_end();

@@ -45,22 +45,21 @@ static void call(struct world *w, struct comm *c, enum tutti_opening_kind kind, 
     const int lacks = !w->loaded[kind];
     const uint64_t loses = tutti_opening_loses(w->gpu, kind, ordered, out, in),
                    takes = tutti_opening_takes(team, lacks);
-    const struct tutti_opening_due due = tutti_opening_due(w->gpu, kind, team, lacks);
+    const uint64_t due = tutti_opening_due(w->gpu, kind, team, lacks);
     CHECK(!ordered || loses > tutti_opening_loses(w->gpu, kind, 0, out, in), "what Tutti reduces loses no more");
-    CHECK(due.loads <= due.opens && due.opens <= takes, "due %llu, %llu of %llu", (unsigned long long)due.loads,
-          (unsigned long long)due.opens, (unsigned long long)takes);
+    CHECK(due <= takes, "due %llu of %llu", (unsigned long long)due, (unsigned long long)takes);
     a->staged += loses;
     if (a->over)
         return;
     a->lost += loses;
     a->takes = takes > a->takes ? takes : a->takes;
-    if (takes > 0 && a->lost < due.opens) {
+    if (takes > 0 && a->lost < due) {
         a->paid += loses;
         return;
     }
-    if (due.opens < takes) {
+    if (due < takes) {
         CHECK(w->lent == 0 && w->gpu == TUTTI_OPENING_ALONE, "lent again, or on a GPU that others use");
-        w->lent = takes - due.opens;
+        w->lent = takes - due;
     }
     a->paid += takes;
     a->over = c->open = w->opened = w->loaded[kind] = 1;

@@ -1,10 +1,6 @@
 /* Which calls of a communicator wait for its team and for kernels, where opening and loading are slow: until their kind
- * has lost what is due (opening_price.h), and until the kernels of the first team are loaded beside. Arguments: how the
- * process has its GPU (alone, beside others, in turns), or `set`: a price is set, which holds for all, and nothing is
- * loaded beside. The device and the list of known channels are this test's. */
-#include <sched.h>
-#include <semaphore.h>
-#include <stdatomic.h>
+ * has lost what is due (opening_price.h). Arguments: how the process has its GPU (alone, beside others, in turns), or
+ * `set`: a price is set, which holds for all. The device and the list of known channels are this test's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +15,6 @@
 #include "team/team.h"
 
 enum { GPU = 3, RANKS = 3, BYTES = 1 << 10, NEVER = 1 << 20 };
-static sem_t may_end;
-static atomic_int loads, ended;
-static int awaited;
 static int first;          /* 1: the process has no team yet */
 static int lacking, known; /* what the device lacks; the channel is mapped already */
 static enum tutti_opening_gpu use;
@@ -38,37 +31,18 @@ static uint64_t slow_ns(void)
     return 1000000;
 }
 
-static int slow_prepare(int gpu, uint32_t kernels, int type, int op)
-{
-    (void)kernels, (void)type, (void)op;
-    CHECK(gpu == GPU, "kernels of GPU %d are loaded", gpu);
-    atomic_fetch_add(&loads, 1);
-    sem_wait(&may_end);
-    atomic_store(&ended, 1);
-    return TUTTI_OK;
-}
-
-/* A call waits for the thread that loads. */
-void tutti_beside_await(struct tutti_beside_once *once)
-{
-    awaited++;
-    sem_post(&may_end);
-    while (tutti_beside_state(once) == TUTTI_BESIDE_RUNS)
-        sched_yield();
-}
-
 static int lacks_some(int gpu, int kernel, int type, int op)
 {
     (void)kernel, (void)type, (void)op;
     CHECK(gpu == GPU, "GPU %d is asked", gpu);
-    CHECK(!first, "the device is asked, whose lock a thread may hold that loads kernels");
+    CHECK(!first, "the device is asked, though all kernels are lacking");
     return lacking;
 }
 
 const struct tutti_device *tutti_device(void)
 {
     static const struct tutti_device slow = {
-        .name = "slow", .share = {.usual_ns = slow_ns}, .launch = {.prepare = slow_prepare, .lacks = lacks_some}};
+        .name = "slow", .share = {.usual_ns = slow_ns}, .launch = {.lacks = lacks_some}};
     return &slow;
 }
 
@@ -129,32 +103,24 @@ static void begin_closed(struct tutti_team *of)
 static void they_wait(struct tutti_team *of, enum tutti_opening_kind kind, enum tutti_opening_team what,
                       const char *when)
 {
-    const uint64_t due = tutti_opening_due(use, kind, what, lacking).opens, expected = calls_that_lose(kind, due),
+    const uint64_t due = tutti_opening_due(use, kind, what, lacking), expected = calls_that_lose(kind, due),
                    waited = those_that_wait(of, kind, NEVER);
     CHECK(waited == expected, "%s: %llu calls of kind %d wait, not %llu", when, (unsigned long long)waited, (int)kind,
           (unsigned long long)expected);
     CHECK(!one_waits(of, kind), "%s: what is due is lost, and a call waits", when);
 }
 
-/* The first team, of moves: their kernels are loaded beside if it is lent, and the call that opens it waits for them.
- * Reductions count apart, and other teams. */
+/* The first team, of moves. Reductions count apart, and other teams. */
 static void first_team(void)
 {
-    const struct tutti_opening_due due = tutti_opening_due(use, TUTTI_OPENING_MOVES, TUTTI_OPENING_FIRST_TEAM, 1);
-    const uint64_t before = calls_that_lose(TUTTI_OPENING_MOVES, due.loads),
-                   all = calls_that_lose(TUTTI_OPENING_MOVES, due.opens);
+    const uint64_t all =
+        calls_that_lose(TUTTI_OPENING_MOVES, tutti_opening_due(use, TUTTI_OPENING_MOVES, TUTTI_OPENING_FIRST_TEAM, 1));
     begin_closed(&team);
     begin_closed(&other);
     first = 1;
     lacking = 1;
-    CHECK((due.loads > 0) == (use == TUTTI_OPENING_ALONE), "loaded from %llu ns on", (unsigned long long)due.loads);
     CHECK(those_that_wait(&team, TUTTI_OPENING_REDUCES, 2) == 2, "two reductions open a team");
-    CHECK(those_that_wait(&team, TUTTI_OPENING_MOVES, before) == before && atomic_load(&loads) == 0,
-          "kernels are loaded before %llu calls", (unsigned long long)before);
-    CHECK(those_that_wait(&team, TUTTI_OPENING_MOVES, NEVER) == all - before, "not %llu calls wait",
-          (unsigned long long)all);
-    CHECK(awaited == (due.loads > 0) && atomic_load(&ended) == awaited, "a team opens without its kernels");
-    CHECK(atomic_load(&loads) == (due.loads > 0), "%d loads beside", atomic_load(&loads));
+    CHECK(those_that_wait(&team, TUTTI_OPENING_MOVES, NEVER) == all, "not %llu calls wait", (unsigned long long)all);
     CHECK(!one_waits(&team, TUTTI_OPENING_MOVES) && one_waits(&team, TUTTI_OPENING_REDUCES) &&
               one_waits(&other, TUTTI_OPENING_MOVES),
           "moves wait longer than is due, or others do not wait");
@@ -220,7 +186,6 @@ static void set_price(void)
         CHECK(those_that_wait(&team, kind, NEVER) == calls_that_lose(kind, price), "kind %d: not the price that is set",
               kind);
     }
-    CHECK(atomic_load(&loads) == 0, "kernels are loaded beside though a price is set");
 }
 
 int main(int argc, char **argv)
@@ -229,7 +194,6 @@ int main(int argc, char **argv)
     use = !strcmp(how, "turns")    ? TUTTI_OPENING_TURNS
           : !strcmp(how, "beside") ? TUTTI_OPENING_BESIDE
                                    : TUTTI_OPENING_ALONE;
-    sem_init(&may_end, 0, 0);
     if (use != TUTTI_OPENING_ALONE)
         tutti_gpu_share(GPU, use == TUTTI_OPENING_TURNS);
     if (!strcmp(how, "set")) {
