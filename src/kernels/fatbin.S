@@ -19,6 +19,7 @@ tutti_fatbin_end_\name:
 
         .section .rodata
         groups  packets
+        groups  sums
         groups  plain
         groups  large
         groups  lead

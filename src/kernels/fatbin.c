@@ -1,14 +1,15 @@
 #include "kernels/fatbin.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "core/types.h"
 #include "kernels/args.h"
 
-/* Images in the order of their numbers: by the parts of kernels.def, and in each by the groups of images.inc. */
+/* Images in the order of their numbers: by the parts of fatbin.h, and in each by the groups of images.inc. */
 #define GROUPS(X, part) X(part##_0) X(part##_1) X(part##_2) X(part##_3) X(part##_4) X(part##_5)
-#define IMAGES(X)       GROUPS(X, packets) GROUPS(X, plain) GROUPS(X, large) GROUPS(X, lead) X(moves)
-enum part { PACKETS, PLAIN, LARGE, LEAD, MOVES };
+#define IMAGES(X)       GROUPS(X, packets) GROUPS(X, sums) GROUPS(X, plain) GROUPS(X, large) GROUPS(X, lead) X(moves)
+enum part { PACKETS, SUMS, PLAIN, LARGE, LEAD, MOVES };
 enum { GROUPS_OF_PART = (TUTTI_FATBINS - 1) / MOVES };
 
 #define DECLARE(name) extern const unsigned char tutti_fatbin_begin_##name[], tutti_fatbin_end_##name[];
@@ -62,5 +63,6 @@ int tutti_fatbin_kernel(int kernel, int type, int op, char name[TUTTI_FATBIN_NAM
     if (kernel < 0 || kernel >= (int)(sizeof kernels / sizeof *kernels) || served.type == TUTTI_TYPE_NONE)
         return -1;
     snprintf(name, TUTTI_FATBIN_NAME, "tutti_%s_%s_%s", kernels[kernel].name, types[served.type].id, served.family);
-    return (int)kernels[kernel].part * GROUPS_OF_PART + types[served.type].group;
+    const int sums = kernels[kernel].part == PACKETS && strcmp(served.family, "SUM") == 0;
+    return (int)(sums ? SUMS : kernels[kernel].part) * GROUPS_OF_PART + types[served.type].group;
 }

@@ -1,9 +1,10 @@
 /* The kernels for CUDA, as fat binaries inside the library: machine code for some GPUs and PTX for later ones. A
  * program loads what it uses: one image for the kernels of a part (kernels.def) and a group of types (images.inc).
  * Loading takes as long as the image is, unpacked, so kernels that first calls need are not in one image with large or
- * rare ones. The parts: PACKETS: short reductions. PLAIN: kernels that combine what lies in the GPU's own memory or in
- * windows, and atomics. LARGE: large reductions. LEAD: short reductions whose ranks share GPUs. MOVES: kernels that
- * move data, of no type.
+ * rare ones. The parts: PACKETS: short reductions; their sums, which most programs reduce first, are images of their
+ * own, SUMS (of pairs there are none). PLAIN: kernels that combine what lies in the GPU's own memory or in windows, and
+ * atomics. LARGE: large reductions. LEAD: short reductions whose ranks share GPUs. MOVES: kernels that move data, of no
+ * type.
  *
  * The kernel of a type is named tutti_KERNEL_TYPE_FAMILY with the names of kernels.def, the IDs of
  * types.def and the families of families.def: tutti_oneshot_F32_SUM, tutti_direct_U64_ORDER. tutti_fatbin_kernel()
@@ -22,7 +23,7 @@
 #include "kernels/families.h"
 #include "kernels/grains.h"
 
-enum { TUTTI_FATBIN_THREADS = TUTTI_FLOW_THREADS, TUTTI_FATBIN_ROWS = 2, TUTTI_FATBIN_NAME = 64, TUTTI_FATBINS = 25 };
+enum { TUTTI_FATBIN_THREADS = TUTTI_FLOW_THREADS, TUTTI_FATBIN_ROWS = 2, TUTTI_FATBIN_NAME = 64, TUTTI_FATBINS = 31 };
 
 struct tutti_fatbin {
     const void *data; /* for cuModuleLoadData() */
