@@ -337,10 +337,9 @@ struct tutti_device {
         /* The packing kernel, see src/kernels/pack_args.h. */
         int (*pack)(struct tutti_stream *stream, const struct tutti_pack_launch *launch);
         int (*own_pack)(struct tutti_stream *stream, const struct tutti_pack_launch *launch); /* as launch.own() */
-        /* Makes it ready on `gpu`, as launch.prepare() below; *room: most bytes of args that launch.pack() takes there
-         * without loading more. The first call may make ready the kernels for few messages alone, a further one the
-         * others. */
-        int (*prepare_pack)(int gpu, size_t *room);
+        /* Makes it ready on `gpu`, as launch.prepare() below; *room: most bytes of args that launch.pack() takes then
+         * without loading more. all: 0: the kernels for few messages alone will do. */
+        int (*prepare_pack)(int gpu, int all, size_t *room);
         /* As launch.keep(), of the packing kernel: what its args point to must be there when launch.kept() is called.
          * NULL if launch.keep() is. */
         int (*keep_pack)(struct tutti_stream *stream, const struct tutti_pack_launch *launch,

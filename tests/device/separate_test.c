@@ -103,8 +103,8 @@ static void works_elsewhere(void)
     program_memory(1, 1);
     NEED(device->memory.alloc_pinned(BYTES, &pinned) == TUTTI_OK &&
          device->memory.map_host(1, page, sizeof page, &mapped) == TUTTI_OK);
-    NEED(device->launch.prepare_pack(1, &room) == TUTTI_OK && tutti_host_violations(-1) == 0);
-    NEED(device->launch.prepare_pack(0, &room) == TUTTI_OK && tutti_host_violations(0) == 1);
+    NEED(device->launch.prepare_pack(1, 0, &room) == TUTTI_OK && tutti_host_violations(-1) == 0);
+    NEED(device->launch.prepare_pack(0, 0, &room) == TUTTI_OK && tutti_host_violations(0) == 1);
     NEED(device->stream.create(2, &stream) == TUTTI_OK && tutti_host_violations(2) == 1);
     NEED(device->memory.map_host(2, other, sizeof other, &mapped) == TUTTI_OK && tutti_host_violations(2) == 2);
 }

@@ -10,10 +10,11 @@ enum { FEW = 512, MANY = 32752, RUNS = 4 };
 static int prepared[8];
 static char from[64], to[64];
 
-/* As the driver's: the first call of a GPU makes ready the kernels for few messages, a further one the others. */
-static int fake_prepare(int gpu, size_t *room)
+static int fake_prepare(int gpu, int all, size_t *room)
 {
-    *room = prepared[gpu]++ ? MANY : FEW;
+    prepared[gpu]++;
+    CHECK(prepared[gpu] == all + 1, "step %d is asked for as the call %d", all, prepared[gpu]);
+    *room = all ? MANY : FEW;
     return TUTTI_OK;
 }
 

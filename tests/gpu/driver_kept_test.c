@@ -123,7 +123,7 @@ static void test_kept_pack(void **state)
     uint64_t word;
     fake->current(0);
     assert_int_equal(device->stream.create(0, &stream), TUTTI_OK);
-    assert_int_equal(device->launch.prepare_pack(0, &room), TUTTI_OK);
+    assert_int_equal(device->launch.prepare_pack(0, 0, &room), TUTTI_OK);
     args.head = (struct tutti_pack_head){.parts = 1, .blocks = 3, .bytes = 96};
     args.pool[1] = 77;
     const int before = fake->live();

@@ -342,9 +342,11 @@ static void test_parts(void **state)
     size_t room = 0;
     fake->current(0);
     assert_int_equal(device->stream.create(0, &stream), TUTTI_OK);
-    assert_int_equal(device->launch.prepare_pack(0, &room), TUTTI_OK);
-    assert_int_equal(room, TUTTI_PACK_FEW_BYTES); /* loaded first */
-    assert_int_equal(device->launch.prepare_pack(0, &room), TUTTI_OK);
+    for (int thread = 0; thread < 2; thread++) { /* one behind the other, if both load them at once */
+        assert_int_equal(device->launch.prepare_pack(0, 0, &room), TUTTI_OK);
+        assert_int_equal(room, TUTTI_PACK_FEW_BYTES);
+    }
+    assert_int_equal(device->launch.prepare_pack(0, 1, &room), TUTTI_OK);
     assert_int_equal(room, TUTTI_PACK_MANY_BYTES);
     for (int c = 0; c < 3; c++) {
         const struct tutti_pack_part part = {.way = TUTTI_PACK_WORDS, .word = 1, .units = 1, .tile = 1};

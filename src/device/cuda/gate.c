@@ -194,7 +194,7 @@ int tutti_cuda_gated_prepare_lane(int gpu)
     GATED_BY_STEPS(tutti_cuda_prepare_lane(gpu));
 }
 
-int tutti_cuda_gated_prepare_pack(int gpu, size_t *room)
+int tutti_cuda_gated_prepare_pack(int gpu, int all, size_t *room)
 {
-    GATED_BY_STEPS(tutti_cuda_prepare_pack(gpu, room));
+    GATED_BY_STEPS(tutti_cuda_prepare_pack(gpu, all, room));
 }

@@ -9,7 +9,7 @@ int tutti_cuda_prepare(int gpu, uint32_t kernels, int type, int op);
 int tutti_cuda_gated_prepare_shmem(int gpu, int type);
 int tutti_cuda_gated_prepare_lane(int gpu);
 int tutti_cuda_gated_prepare_meet(int gpu);
-int tutti_cuda_gated_prepare_pack(int gpu, size_t *room);
+int tutti_cuda_gated_prepare_pack(int gpu, int all, size_t *room);
 
 int tutti_cuda_gated_alloc(int gpu, size_t bytes, void **device);
 int tutti_cuda_gated_free(void *device);

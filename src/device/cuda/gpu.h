@@ -207,7 +207,7 @@ int tutti_cuda_call(struct tutti_stream *stream, void (*function)(void *with), v
 int tutti_cuda_launch(struct tutti_stream *stream, const struct tutti_launch *launch);
 int tutti_cuda_launch_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch);
 int tutti_cuda_stay_pack(struct tutti_stream *stream, const struct tutti_pack_stay_args *args);
-int tutti_cuda_prepare_pack(int gpu, size_t *room);
+int tutti_cuda_prepare_pack(int gpu, int all, size_t *room);
 int tutti_cuda_launch_shmem(struct tutti_stream *stream, const struct tutti_shmem_args *args, unsigned threads);
 int tutti_cuda_prepare_shmem(int gpu, int type);
 int tutti_cuda_launch_lane(struct tutti_stream *stream, const struct tutti_lane_args *args);

@@ -54,14 +54,13 @@ static int pack_prepare_others(struct tutti_cuda_context *context, size_t *room)
     return status == TUTTI_ERR_UNAVAILABLE ? TUTTI_OK : status;
 }
 
-int tutti_cuda_prepare_pack(int gpu, size_t *room)
+int tutti_cuda_prepare_pack(int gpu, int all, size_t *room)
 {
     struct tutti_cuda_scope scope;
     int status = tutti_cuda_enter(gpu >= 0 ? gpu : tutti_cuda_any(), 1, &scope);
     if (status != TUTTI_OK)
         return status;
-    status = atomic_load(&scope.context->pack[0]) ? pack_prepare_others(scope.context, room)
-                                                  : pack_prepare_first(scope.context, room);
+    status = all ? pack_prepare_others(scope.context, room) : pack_prepare_first(scope.context, room);
     tutti_cuda_leave(&scope);
     return status;
 }

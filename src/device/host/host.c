@@ -186,8 +186,9 @@ static int used_before_program(const char *what)
     return *host_waiting();
 }
 
-static int tutti_host_prepare_pack(int gpu, size_t *room)
+static int tutti_host_prepare_pack(int gpu, int all, size_t *room)
 {
+    (void)all;
     tutti_host_work_on(&gpu, "the packing kernel");
     *room = sizeof(struct tutti_pack_args);
     return TUTTI_OK;
@@ -245,7 +246,7 @@ KEPT_BACK(range_add, (int gpu, void *at, size_t bytes), (gpu, at, bytes))
 KEPT_BY_STEPS(range_import, (int gpu, const struct tutti_export *what, int fd, void *at), (gpu, what, fd, at))
 KEPT_BY_STEPS(range_cut, (int gpu, void *at), (gpu, at))
 KEPT_BY_STEPS(range_close, (int gpu, void *base), (gpu, base))
-KEPT_BY_STEPS(prepare_pack, (int gpu, size_t *room), (gpu, room))
+KEPT_BY_STEPS(prepare_pack, (int gpu, int all, size_t *room), (gpu, all, room))
 KEPT_BACK(launch_prepare,
           (struct tutti_stream * stream, const struct tutti_launch *launch, struct tutti_prepared **out),
           (stream, launch, out))

@@ -42,7 +42,7 @@ static int pack_load_more(const struct tutti_device *device, int gpu, int all, s
 {
     int status = TUTTI_OK;
     for (int step = *room ? 1 : 0; step <= all && status == TUTTI_OK; step++) {
-        status = device->launch.prepare_pack(gpu, room);
+        status = device->launch.prepare_pack(gpu, step, room);
         if (status == TUTTI_OK && step == 0)
             atomic_compare_exchange_strong(&rooms[gpu], &(size_t){0}, *room);
         if (status == TUTTI_OK && step == 1) {
