@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "coll/coll.h"
+#include "core/kept.h"
 #include "mpi/real/door.h"
 #include "mpi/real/handles.h"
 
@@ -30,7 +31,6 @@ struct tutti_open_queue {
 struct tutti_lanes;
 struct tutti_bounced_receive;
 struct tutti_over_nodes;
-enum { TUTTI_KEPT_CALLS = 8 };
 
 struct tutti_comm {
     MPI_Comm handle;
@@ -47,10 +47,10 @@ struct tutti_comm {
     struct tutti_hierarchy *hierarchy;
     /* Of its reductions and moves, nodes/over_nodes.h; NULL: it is not of several nodes. */
     struct tutti_over_nodes *over_nodes;
-    struct tutti_worker *worker;   /* of nonblocking calls; NULL before the first */
-    atomic_int queued;             /* nonblocking calls that are not yet given to the team or to the MPI */
-    struct tutti_open_queue calls; /* these, see nonblocking_progress.c */
-    struct tutti_open_call *kept[TUTTI_KEPT_CALLS]; /* see reduce/again.c */
+    struct tutti_worker *worker;      /* of nonblocking calls; NULL before the first */
+    atomic_int queued;                /* nonblocking calls that are not yet given to the team or to the MPI */
+    struct tutti_open_queue calls;    /* these, see nonblocking_progress.c */
+    struct tutti_kept kept;           /* see reduce/again.c */
     struct tutti_mpix_stream *stream; /* NULL: none; its team is open then, where it has more than one rank of a node */
     struct tutti_stream_proxy *proxy; /* with a stream, over several nodes; NULL otherwise */
     struct tutti_lanes *lanes;        /* of messages in its stream; NULL: there can be none, for this reason: */

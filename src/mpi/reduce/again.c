@@ -10,30 +10,22 @@
 struct again_call {
     const char *name;
     const void *in, *out;
+    MPI_Count count;
     int root;
 };
 
 static struct again_call again_of(const struct tutti_reduction_args *args, const struct tutti_collective_args *move)
 {
-    return move ? (struct again_call){move->name, move->in.buffer, move->out.buffer, move->root}
-                : (struct again_call){args->name, args->sendbuf, args->recvbuf, args->root};
+    return move ? (struct again_call){move->name, move->in.buffer, move->out.buffer, move->in.count, move->root}
+                : (struct again_call){args->name, args->sendbuf, args->recvbuf, args->count, args->root};
 }
 
 static struct tutti_lock lock; /* of what communicators keep */
 
-static struct tutti_open_call **again_place(struct tutti_comm *state, const struct again_call *call)
+static uint64_t again_key(const struct again_call *call)
 {
-    const uint64_t key = (uint64_t)(uintptr_t)call->in + 3 * (uint64_t)(uintptr_t)call->out +
-                         5 * (uint64_t)(uintptr_t)call->name + (uint64_t)(unsigned)call->root;
-    return &state->kept[tutti_hash(key, TUTTI_KEPT_CALLS)];
-}
-
-/* Puts `open` into the place; returns what was there. */
-static struct tutti_open_call *again_put(struct tutti_open_call **place, struct tutti_open_call *open) TUTTI_HOLDS(lock)
-{
-    struct tutti_open_call *const before = *place;
-    *place = open;
-    return before;
+    return (uint64_t)(uintptr_t)call->in + 3 * (uint64_t)(uintptr_t)call->out + 5 * (uint64_t)(uintptr_t)call->name +
+           7 * (uint64_t)call->count + (uint64_t)(unsigned)call->root;
 }
 
 static int again_is_same(const struct tutti_open_call *open, const struct tutti_reduction_args *args,
@@ -41,12 +33,13 @@ static int again_is_same(const struct tutti_open_call *open, const struct tutti_
 {
     const struct tutti_collective_args *const its = open->later ? &open->later->args : NULL;
     const struct again_call was = again_of(&open->args, its), now = again_of(args, move);
-    if (was.name != now.name || was.in != now.in || was.out != now.out || was.root != now.root)
+    if (was.name != now.name || was.in != now.in || was.out != now.out || was.count != now.count ||
+        was.root != now.root)
         return 0;
     if (!move)
-        return open->args.count == args->count && open->args.datatype == args->datatype && open->args.op == args->op;
-    return its->in.count == move->in.count && its->in.type == move->in.type && its->out.count == move->out.count &&
-           its->out.type == move->out.type && tutti_deferred_call_has_lists(open->later, move);
+        return open->args.datatype == args->datatype && open->args.op == args->op;
+    return its->in.type == move->in.type && its->out.count == move->out.count && its->out.type == move->out.type &&
+           tutti_deferred_call_has_lists(open->later, move);
 }
 
 /* Not those of MPI_Ireduce_scatter, which has a list of its own. */
@@ -65,38 +58,38 @@ int tutti_open_call_keep(struct tutti_open_call *open)
     struct tutti_comm *const state = tutti_comm_find(open->args.comm);
     const int keeps = state && state->number == open->number && !state->over_nodes;
     if (keeps)
-        before = again_put(again_place(state, &call), open);
+        before = tutti_kept_put(&state->kept, again_key(&call), open);
     tutti_lock_give(&lock);
     if (before)
         tutti_open_call_give(before);
     return keeps;
 }
 
-static struct tutti_open_call *again_swap(struct tutti_open_call **place, struct tutti_open_call *open)
+static struct tutti_open_call *again_take(struct tutti_comm *state, uint64_t key)
 {
     tutti_lock_take_alone(&lock, tutti_door_alone());
-    struct tutti_open_call *const before = again_put(place, open);
+    struct tutti_open_call *const open = tutti_kept_take(&state->kept, key);
     tutti_lock_give(&lock);
-    return before;
+    return open;
 }
 
 struct tutti_open_call *tutti_open_call_again(struct tutti_comm *state, const struct tutti_reduction_args *args,
                                               const struct tutti_collective_args *move)
 {
+    if (!state)
+        return NULL;
     const struct again_call call = again_of(args, move);
-    struct tutti_open_call **const place = state ? again_place(state, &call) : NULL;
-    struct tutti_open_call *open = place ? again_swap(place, NULL) : NULL;
+    struct tutti_open_call *const open = again_take(state, again_key(&call));
     if (!open || (again_is_same(open, args, move) && tutti_open_call_request(open)))
         return open;
-    if ((open = again_swap(place, open)) != NULL)
-        tutti_open_call_give(open);
+    tutti_open_call_give(open); /* of another type, or of other lists */
     return NULL;
 }
 
 void tutti_open_calls_forget(struct tutti_comm *state)
 {
-    for (int i = 0; i < TUTTI_KEPT_CALLS; i++) {
-        struct tutti_open_call *const open = again_swap(&state->kept[i], NULL);
+    for (int i = 0; i < TUTTI_KEPT; i++) {
+        struct tutti_open_call *const open = again_take(state, state->kept.key[i]);
         if (open)
             tutti_open_call_give(open);
     }
