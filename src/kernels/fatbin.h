@@ -2,7 +2,7 @@
  * program loads what it uses: one image for the kernels of a part (kernels.def) and a group of types (images.inc).
  * Loading takes as long as the image is, unpacked, so kernels that first calls need are not in one image with large or
  * rare ones. The parts: PACKETS: short reductions; their sums, which most programs reduce first, are images of their
- * own, SUMS (of pairs there are none). PLAIN: kernels that combine what lies in the GPU's own memory or in windows, and
+ * own, SUMS (pairs are never summed). PLAIN: kernels that combine what lies in the GPU's own memory or in windows, and
  * atomics. LARGE: large reductions. LEAD: short reductions whose ranks share GPUs. MOVES: kernels that move data, of no
  * type.
  *
