@@ -6,7 +6,7 @@
 #include "coll/coll.h"
 #include "kernels/args.h"
 #include "p2p/p2p.h"
-#include "p2p/seen.h"
+#include "team/endpoint/seen.h"
 
 enum { TUTTI_BLOCK_PINNED = 2 }; /* of tutti_move_block.host */
 

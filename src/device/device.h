@@ -299,6 +299,10 @@ struct tutti_device {
         /* The same from pinned memory into memory of the stream's GPU, and the copy waits for no turn (gpu.turns).
          * NULL: copy(). */
         int (*copy_in)(struct tutti_stream *stream, void *to, const void *from, size_t bytes);
+        /* Copies out of memory of the stream's GPU into mapped host memory, and then stores `value` in *word: the host,
+         * other processes too, sees it after the bytes. `to` and `word`: addresses that memory.map_host() has returned
+         * for this GPU. TUTTI_ERR_UNAVAILABLE, not reported, and nothing was done, where the driver cannot. */
+        int (*land)(struct tutti_stream *stream, void *to, const void *from, size_t bytes, void *word, uint32_t value);
         int (*fill)(struct tutti_stream *stream, void *device, int byte, size_t bytes);
         /* Calls function(with) on a thread of the device when the stream reaches it; later work of the stream waits for
          * its return. It makes no call of the device. In a graph it is called at every launch. If the device fails

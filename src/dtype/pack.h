@@ -72,6 +72,16 @@ int tutti_few_by_kernel(int gpu, uint64_t bytes, enum tutti_few use, int may_loa
  */
 int tutti_run_copy(int gpu, int in, void *to, const void *from, uint64_t bytes, unsigned how, int may_load);
 int tutti_pack_enqueue(struct tutti_stream *stream, int gpu, const struct tutti_pack_job *jobs, unsigned n);
+/* The same of one job, which is one run of bytes on both sides; then the kernel stores the number, which is not zero,
+ * in *done, mapped host memory: the host, other processes too, sees it after the bytes. *ended: device memory of
+ * launches in this stream alone, zero at first. */
+struct tutti_pack_notice {
+    volatile uint32_t *done;
+    uint32_t *ended;
+    uint32_t number;
+};
+int tutti_pack_enqueue_telling(struct tutti_stream *stream, int gpu, const struct tutti_pack_job *job,
+                               const struct tutti_pack_notice *notice);
 /* A run of bytes from one memory that kernels on `gpu` reach to another, in the stream: by a kernel up to so many
  * bytes, otherwise by a copy of the device. Between kernels of the stream a copy of 8 bytes takes 5 us longer than a
  * kernel, of 64 KiB 8 us (H200). tutti_pack_run: the same as a job, of any number of bytes; its plan is NULL without

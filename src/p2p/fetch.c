@@ -68,7 +68,7 @@ static int may_fly(struct tutti_p2p_fetch *const of[], unsigned n)
 {
     int may = !tutti_endpoint_is_streamed(of[0]->worker->endpoint);
     for (unsigned i = 0; i < n; i++)
-        may &= of[i]->state == TUTTI_RNDV_GETTING;
+        may &= of[i]->state == TUTTI_RNDV_GETTING || of[i]->state == TUTTI_RNDV_LANDING;
     return may;
 }
 

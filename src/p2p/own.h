@@ -98,6 +98,8 @@ int tutti_engines_pack(struct tutti_p2p_worker *worker, struct tutti_p2p_send *c
 void tutti_fetch_release(struct tutti_p2p_fetch *fetch);
 /* The GPUs to fetch by, the best first: fetch->gpus. */
 void tutti_fetch_gpus(struct tutti_p2p_fetch *fetch);
+/* 1 if the receiver's buffer lies on fetch->gpu. Kernels reach pinned memory too, but copy engines fill it faster. */
+int tutti_fetch_is_direct(const struct tutti_p2p_fetch *fetch);
 /* 1 if all of a job's bytes are stored in one allocation of the GPU that fetches them. */
 int tutti_fetch_is_near(const struct tutti_p2p_fetch *fetch);
 /* The message has ended with this status. */

@@ -123,6 +123,9 @@ int tutti_p2p_leaves(struct tutti_p2p_worker *worker, const struct tutti_protoco
 /* Local, once for each message. 1 if the MPI is to carry a message of so many bytes, since the peer has received the
  * last such messages of this rank into memory of the host (to_host.c). */
 int tutti_p2p_goes_to_host(struct tutti_p2p_worker *worker, int peer, uint64_t bytes);
+/* Local. Begins to copy a short message of one run of bytes to where its receiver takes it (landed.c): 1; its
+ * rendezvous is new. 0: it has to take another way. */
+int tutti_landed_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
 /* Local. 1 if the receives of rank `peer` of the node look for the RTS of a message of so many bytes; otherwise the
  * reason is set. */
 int tutti_p2p_is_looked_for(const struct tutti_p2p_worker *worker, int peer, uint64_t bytes);
@@ -171,6 +174,7 @@ struct tutti_p2p_recv {
     int status;    /* the status, once it is complete */
     int truncated; /* 1: it is longer than `capacity`, and nothing was stored */
     /* The protocols' own: */
+    int landed;        /* 1: it has landed (landed.c) */
     int demanded;      /* 1: the sender was asked to pack, so the receiver does not fetch from its buffer any more */
     int asked;         /* not 0: the sender is to store the message here: it was asked, or cannot */
     uint64_t asked_at; /* time */

@@ -17,9 +17,10 @@ const struct tutti_protocol_row tutti_protocols[TUTTI_PROTOCOLS] = {
 const struct tutti_protocol_ops *tutti_protocol_at(uint32_t state)
 {
     static const struct tutti_protocol_ops *const at[] = {
-        [TUTTI_RNDV_GET] = &tutti_direct_ops,  [TUTTI_RNDV_BOUNCE] = &tutti_packed_ops,
-        [TUTTI_RNDV_AM] = &tutti_carried_ops,  [TUTTI_RNDV_CTS] = &tutti_put_ops,
-        [TUTTI_RNDV_PUTTING] = &tutti_put_ops, [TUTTI_RNDV_PUT] = &tutti_put_ops};
+        [TUTTI_RNDV_GET] = &tutti_direct_ops,    [TUTTI_RNDV_BOUNCE] = &tutti_packed_ops,
+        [TUTTI_RNDV_AM] = &tutti_carried_ops,    [TUTTI_RNDV_CTS] = &tutti_put_ops,
+        [TUTTI_RNDV_PUTTING] = &tutti_put_ops,   [TUTTI_RNDV_PUT] = &tutti_put_ops,
+        [TUTTI_RNDV_LANDING] = &tutti_landed_ops};
     return state < sizeof at / sizeof *at ? at[state] : NULL;
 }
 

@@ -84,7 +84,9 @@ const struct tutti_protocol_ops *tutti_protocol_at(uint32_t state);
  * can map nothing of the sender; put: what the receiver of an offered message may ask for. The section `message` names
  * neither. */
 extern const struct tutti_protocol_ops tutti_direct_ops, tutti_engines_ops, tutti_packed_ops, tutti_carried_ops,
-    tutti_put_ops, tutti_pipelined_ops;
+    tutti_put_ops, tutti_landed_ops, tutti_pipelined_ops;
+/* landed.c: no row of the table: the door takes it in place of the MPI. */
+extern const struct tutti_protocol_row tutti_landed_row;
 
 /* The names in rules of messages to ranks of the node. */
 extern const struct tutti_names tutti_protocol_names;

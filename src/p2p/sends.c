@@ -54,6 +54,8 @@ static int is_out(const struct tutti_p2p_worker *worker, const struct tutti_p2p_
         return send->bytes == 0 || send->packed == tutti_pieces(send->bytes, send->rndv->piece);
     case TUTTI_RNDV_AM:
         return tutti_carried_is_out(worker, send);
+    case TUTTI_RNDV_LANDING:
+        return tutti_endpoint_landed(worker->endpoint, send->rndv);
     default:
         return 1;
     }

@@ -77,8 +77,7 @@ void tutti_fetch_gpus(struct tutti_p2p_fetch *f)
     f->n = n;
 }
 
-/* 1 if the receiver's buffer lies on f->gpu. Kernels reach pinned memory too, but copy engines fill it faster. */
-static int is_direct(const struct tutti_p2p_fetch *f)
+int tutti_fetch_is_direct(const struct tutti_p2p_fetch *f)
 {
     const struct tutti_places *places = &f->recv->elements.places;
     return f->recv->elements.plan && places->device && tutti_places_reached(places) &&
@@ -140,9 +139,9 @@ static int through_host(struct tutti_p2p_fetch *f, const struct tutti_elements *
 int tutti_fetch_move(struct tutti_p2p_fetch *f, const struct tutti_elements *theirs, char *data, uint64_t first,
                      uint64_t bytes, struct tutti_pack_job *job)
 {
-    if (!is_direct(f) && is_copied(f, theirs))
+    if (!tutti_fetch_is_direct(f) && is_copied(f, theirs))
         return tutti_device()->memory.copy_now(tutti_elements_run(&f->recv->elements) + first, data, bytes);
-    if (!is_direct(f))
+    if (!tutti_fetch_is_direct(f))
         return through_host(f, theirs, data, first, bytes);
     fill_job(f, theirs, data, first, bytes, job);
     return 1;

@@ -226,6 +226,7 @@ struct tutti_control {
     struct tutti_exposures exposures[TUTTI_WORDS];
     struct tutti_present present[TUTTI_PRESENT_GPUS];
     _Alignas(4096) unsigned char window_rows[TUTTI_WINDOW_ROWS];
+    _Alignas(4096) struct tutti_landing landing[TUTTI_LANDINGS];
 };
 _Static_assert(sizeof(struct tutti_control) < 12 << 20, "every rank maps the page of every rank of its node");
 

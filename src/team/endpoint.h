@@ -156,6 +156,7 @@ int tutti_endpoint_share_later(struct tutti_endpoint *endpoint, struct tutti_rnd
 struct tutti_endpoint_verdict {
     int made;  /* 0: not yet */
     int alone; /* by the caller: 1: the message is no part of a burst, whose kernels would be launched together */
+    int lands; /* by the caller: 1: it lands if the MPI is to have it */
     enum tutti_pays pays;
     int scratch_pays;
 };
@@ -190,6 +191,21 @@ static inline uint64_t tutti_pieces(uint64_t bytes, uint64_t piece)
  * Once for each message. */
 int tutti_endpoint_goes_to_host(struct tutti_endpoint *endpoint, int peer);
 
+/* Messages that land (endpoint_landing.c). lands: 1 if short nonblocking ones from this GPU do, in place of the MPI's.
+ * lands_now: 1 if this one can, which the MPI is to have otherwise; after some of them a thread beside makes what is
+ * necessary. land: begins to copy the message, one run of bytes, and its word: the rendezvous is new. A status;
+ * TUTTI_ERR_UNAVAILABLE: the message has to take another way. landed: 1 if it has, so that the program's buffer is not
+ * read any more. late: it has not, long after it was sent. by_engine: 1 if copy engines make such copies now.
+ * landing_await: waits until it has, in calls that fail. landing_status: why it cannot land any more, or TUTTI_OK. */
+int tutti_endpoint_lands(const struct tutti_endpoint *endpoint, int gpu);
+int tutti_endpoint_lands_now(struct tutti_endpoint *endpoint, int peer, int gpu);
+int tutti_endpoint_lands_by_engine(const struct tutti_endpoint *endpoint, int gpu);
+int tutti_endpoint_land(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *from, uint64_t bytes);
+int tutti_endpoint_landed(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
+void tutti_endpoint_landing_late(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
+void tutti_endpoint_landing_await(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
+int tutti_endpoint_landing_status(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
+
 /* ---- receiver ---- */
 
 /* A short message of the peer has been fetched; host: into memory of the host. */
@@ -198,6 +214,10 @@ void tutti_endpoint_note_to_host(struct tutti_endpoint *endpoint, int peer, int 
 /* Whether kernels of a GPU can reach memory of a peer. LATER: a descriptor or a piece is on its way. */
 enum tutti_reaching { TUTTI_REACHED, TUTTI_REACH_LATER, TUTTI_REACH_NOT };
 
+/* Where a message of the peer lands, as memory of the host. LATER: it has not landed; NOT, said: it cannot have. */
+enum tutti_reaching tutti_endpoint_landing(const struct tutti_endpoint *endpoint, int peer,
+                                           const struct tutti_rndv *rndv, uint64_t sequence, uint64_t bytes,
+                                           char **data);
 /* The rendezvous that a peer has announced. NULL if no rendezvous has this sequence, or its data have been taken: the
  * RTS is old or a duplicate. */
 struct tutti_rndv *tutti_endpoint_find(struct tutti_endpoint *endpoint, int peer, int number, uint64_t sequence);

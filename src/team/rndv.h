@@ -42,9 +42,9 @@ struct tutti_wanted {
     uint64_t base;
 };
 
-/* Which side moves a rendezvous on: its owner from FREE, MOVING, PUTTING and ATS; its receiver from GETTING, BOUNCE, AM
- * and PUT; from GET and CTS the first side to do so. Every step that the other side could take too is a compare and
- * swap, ATS included: the owner may use a rendezvous again as soon as it is in ATS.
+/* Which side moves a rendezvous on: its owner from FREE, MOVING, PUTTING and ATS; its receiver from GETTING, BOUNCE,
+ * AM, LANDING and PUT; from GET and CTS the first side to do so. Every step that the other side could take too is a
+ * compare and swap, ATS included: the owner may use a rendezvous again as soon as it is in ATS.
  *
  * BOUNCE: the packed message passes through `slots` pieces of scratch. The owner stores how many pieces it has packed
  * so far, the receiver how many it has taken; piece k lies in slot k modulo `slots`. A message that fits is one piece.
@@ -63,6 +63,7 @@ enum tutti_rndv_state {
     TUTTI_RNDV_CTS, /* the owner is to store them into the receiver's buffer */
     TUTTI_RNDV_PUTTING, /* the owner is storing them there */
     TUTTI_RNDV_PUT,     /* they are there */
+    TUTTI_RNDV_LANDING, /* the owner's GPU copies them into the owner's struct tutti_landing */
     TUTTI_RNDV_ATS      /* the receiver has the data, or does not want them */
 };
 
@@ -128,6 +129,14 @@ struct tutti_rndv {
     struct tutti_share share; /* the owner's buffer: GET, or to be known to the receiver */
     struct tutti_share into;  /* CTS: the receiver's buffer; written by the receiver */
     unsigned char layout[TUTTI_RNDV_LAYOUT];
+};
+
+/* Host memory of a rank into which its GPU copies a short message, and from which the receiver takes it:
+ * each of the rank's first rendezvous has one. The word follows the message, see endpoint_landing.c. */
+enum { TUTTI_LANDINGS = 64, TUTTI_LANDING_BYTES = 16 << 10 };
+struct tutti_landing {
+    _Alignas(64) _Atomic uint32_t word;
+    _Alignas(64) unsigned char data[TUTTI_LANDING_BYTES];
 };
 
 /* A GPU that a rank has passed memory of. */

@@ -399,6 +399,7 @@ const struct tutti_device tutti_device_cuda = {
     .event.query = tutti_cuda_event_query,
     .stream.copy = tutti_cuda_copy,
     .stream.copy_in = tutti_cuda_copy_in,
+    .stream.land = tutti_cuda_land,
     .stream.fill = tutti_cuda_fill,
     .stream.call = tutti_cuda_call,
     .launch.kernel = tutti_cuda_launch,

@@ -206,6 +206,7 @@ int tutti_cuda_copy(struct tutti_stream *stream, void *to, const void *from, siz
 int tutti_cuda_goes_in_rows(size_t bytes);
 CUresult tutti_cuda_copy_rows(CUstream stream, CUdeviceptr to, const char *from, size_t bytes);
 int tutti_cuda_copy_in(struct tutti_stream *stream, void *to, const void *from, size_t bytes);
+int tutti_cuda_land(struct tutti_stream *stream, void *to, const void *from, size_t bytes, void *word, uint32_t value);
 int tutti_cuda_fill(struct tutti_stream *stream, void *device, int byte, size_t bytes);
 int tutti_cuda_call(struct tutti_stream *stream, void (*function)(void *with), void *with);
 int tutti_cuda_launch(struct tutti_stream *stream, const struct tutti_launch *launch);

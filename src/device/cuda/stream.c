@@ -256,6 +256,25 @@ int tutti_cuda_copy(struct tutti_stream *stream, void *to, const void *from, siz
     return status;
 }
 
+int tutti_cuda_land(struct tutti_stream *stream, void *to, const void *from, size_t bytes, void *word, uint32_t value)
+{
+    struct tutti_cuda_scope scope;
+    if (!tutti_cuda.StreamWriteValue32)
+        return TUTTI_ERR_UNAVAILABLE;
+    int status = tutti_cuda_enter_stream(stream, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    const CUstreamCaptureMode mode = tutti_cuda_relax();
+    CUresult result = tutti_cuda.MemcpyAsync((CUdeviceptr)to, (CUdeviceptr)from, bytes, stream->handle);
+    if (result == CUDA_SUCCESS)
+        result = tutti_cuda.StreamWriteValue32(stream->handle, (CUdeviceptr)word, value, CU_STREAM_WRITE_VALUE_DEFAULT);
+    tutti_cuda_unrelax(mode);
+    status =
+        result == CUDA_ERROR_NOT_SUPPORTED ? TUTTI_ERR_UNAVAILABLE : tutti_cuda_check(result, "copying", scope.context);
+    tutti_cuda_leave(&scope);
+    return status;
+}
+
 int tutti_cuda_fill(struct tutti_stream *stream, void *device, int byte, size_t bytes)
 {
     struct tutti_cuda_scope scope;

@@ -415,6 +415,7 @@ const struct tutti_device tutti_device_host = {
     .stream.copy = tutti_host_copy,
     .stream.fill = tutti_host_fill,
     .stream.call = tutti_host_call,
+    .stream.land = tutti_host_land,
     .launch.kernel = tutti_host_launch,
     .launch.pack = tutti_host_launch_pack,
     .launch.stay_pack = tutti_host_stay_pack,

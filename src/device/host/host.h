@@ -56,6 +56,7 @@ int tutti_host_event_wait(struct tutti_stream *stream, struct tutti_event *event
 int tutti_host_event_query(struct tutti_event *event);
 int tutti_host_copy(struct tutti_stream *stream, void *to, const void *from, size_t bytes);
 int tutti_host_fill(struct tutti_stream *stream, void *device, int byte, size_t bytes);
+int tutti_host_land(struct tutti_stream *stream, void *to, const void *from, size_t bytes, void *word, uint32_t value);
 int tutti_host_call(struct tutti_stream *stream, void (*function)(void *with), void *with);
 int tutti_host_launch(struct tutti_stream *stream, const struct tutti_launch *launch);
 int tutti_host_launch_prepare(struct tutti_stream *stream, const struct tutti_launch *launch,

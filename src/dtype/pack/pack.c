@@ -148,7 +148,8 @@ static int add_jobs(struct tutti_parts *parts, int gpu, const struct tutti_pack_
     return status;
 }
 
-int tutti_pack_enqueue(struct tutti_stream *stream, int gpu, const struct tutti_pack_job *jobs, unsigned n)
+static int pack_put(struct tutti_stream *stream, int gpu, const struct tutti_pack_job *jobs, unsigned n,
+                    const struct tutti_pack_notice *notice)
 {
     const struct tutti_device *device;
     struct seen seen = {.n = 0};
@@ -159,7 +160,25 @@ int tutti_pack_enqueue(struct tutti_stream *stream, int gpu, const struct tutti_
     if (status != TUTTI_OK)
         return status;
     struct tutti_parts *parts = tutti_parts_begin(device, stream, room);
-    return parts ? tutti_parts_end(parts, add_jobs(parts, gpu, jobs, n, &seen), NULL) : TUTTI_ERR_MEMORY;
+    if (!parts)
+        return TUTTI_ERR_MEMORY;
+    if (notice) {
+        parts->launch_number = notice->number;
+        parts->done = notice->done;
+        parts->ended = notice->ended;
+    }
+    return tutti_parts_end(parts, add_jobs(parts, gpu, jobs, n, &seen), NULL);
+}
+
+int tutti_pack_enqueue(struct tutti_stream *stream, int gpu, const struct tutti_pack_job *jobs, unsigned n)
+{
+    return pack_put(stream, gpu, jobs, n, NULL);
+}
+
+int tutti_pack_enqueue_telling(struct tutti_stream *stream, int gpu, const struct tutti_pack_job *job,
+                               const struct tutti_pack_notice *notice)
+{
+    return pack_put(stream, gpu, job, 1, notice);
 }
 
 /* ---- the host's way ---- */

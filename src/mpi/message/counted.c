@@ -36,6 +36,8 @@ void tutti_count_receive(const char *call, const struct tutti_recv_request *recv
         tutti_count_received(call, TUTTI_OUTCOME_STAGED,
                              waited ? TUTTI_REASON_TEXT(UNMAPPED) : TUTTI_REASON_TEXT(SCRATCH_FULL), NULL,
                              recv->core.bytes);
+    } else if (was_rts && recv->core.landed) {
+        tutti_count_received(call, TUTTI_OUTCOME_STAGED, TUTTI_REASON_TEXT(SENDER), NULL, recv->core.bytes);
     } else if (was_rts) {
         const int far = tutti_endpoints_peer(comm, status->MPI_SOURCE) < 0;
         tutti_count_received(call, TUTTI_OUTCOME_ACCELERATED,

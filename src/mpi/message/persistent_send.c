@@ -80,7 +80,7 @@ static int persistent_start(struct tutti_request *entry, MPI_Request *request)
     struct tutti_there there = {.staged = send->stage.staged};
     struct tutti_early early;
     tutti_door.device->memory.classify(m->buffer, &there.memory);
-    tutti_early_begin(&early, m->buffer, m->count, m->type, TUTTI_EARLY_MOVED, &there);
+    tutti_early_begin(&early, m->buffer, m->count, m->type, tutti_send_early(m->mode, &there.memory), &there);
     struct tutti_send_request *sent = tutti_send_begin(m, &there.memory, 0, &code);
     if (!sent && code == MPI_SUCCESS)
         sent = send_staged(send, &there, &early, &code);

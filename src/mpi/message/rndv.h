@@ -3,6 +3,7 @@
 #ifndef TUTTI_MPI_RNDV_H
 #define TUTTI_MPI_RNDV_H
 
+#include "mpi/bounce/early.h"
 #include "mpi/message/endpoints.h"
 #include "mpi/message/far.h"
 
@@ -27,5 +28,12 @@ void tutti_rndv_end(void);
 int tutti_send_deliver(const struct tutti_send_request *sent);
 void tutti_send_release(struct tutti_send_request *sent);
 int tutti_send_free(struct tutti_send_request *sent, MPI_Request *request);
+
+/* Most bytes that a nonblocking send from this memory copies early (bounce/early.h): none where short ones land. */
+static inline size_t tutti_send_early(enum tutti_send_mode mode, const struct tutti_memory *memory)
+{
+    const int lands = tutti_endpoint && tutti_endpoint_lands(tutti_endpoint, memory->gpu);
+    return mode == TUTTI_SEND_BUFFERED || lands ? 0 : TUTTI_EARLY_MOVED;
+}
 
 #endif

@@ -78,7 +78,7 @@ void tutti_recv_free(struct tutti_recv_request *recv);
 static inline void tutti_recv_again(struct tutti_recv_request *recv)
 {
     recv->state = TUTTI_RECV_WAITING;
-    recv->core.demanded = recv->core.asked = recv->core.elements.placed = 0;
+    recv->core.landed = recv->core.demanded = recv->core.asked = recv->core.elements.placed = 0;
     recv->core.met = 0;
     recv->core.taken = recv->core.came = 0;
     recv->core.begun = recv->core.ended = recv->core.truncated = 0;

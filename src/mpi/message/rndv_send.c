@@ -51,7 +51,9 @@ static void send_leaves_how(struct tutti_send_request *sent, int peer, int block
 
 static struct tutti_send_request *give_up(struct tutti_send_request *sent)
 {
-    if (sent->core.rndv)
+    if (sent->core.rndv && sent->row)
+        sent->row->ops->cancel(&tutti_p2p, &sent->core);
+    else if (sent->core.rndv)
         tutti_endpoint_withdraw(tutti_endpoint, sent->core.rndv);
     tutti_send_destroy(sent);
     return NULL;
@@ -204,6 +206,58 @@ static struct tutti_send_request *send_again(const struct tutti_message *message
     return sent;
 }
 
+/* Takes a rendezvous for the message, which is on sent->core.gpu, and writes its RTS. 0: not possible. */
+static int rndv_take(struct tutti_send_request *sent, int peer, int with_request)
+{
+    struct tutti_rndv *const rndv = tutti_endpoint_rndv(tutti_endpoint, peer, sent->core.gpu);
+    sent->core.rndv = rndv;
+    if (!rndv)
+        return TUTTI_NO(MANY);
+    rndv->tag = sent->message.tag;
+    rndv->bytes = sent->core.bytes;
+    if (with_request && tutti_self_request(0, &sent->request, &sent->tag) != 0) {
+        sent->tag = -1;
+        return 0;
+    }
+    if (sent->core.bytes < TUTTI_RTS_BYTES)
+        tutti_endpoint_shorten(tutti_endpoint, rndv);
+    write_rts(sent);
+    sent->core.since = tutti_now_ns();
+    TUTTI_RNDV_SET(rndv->ended, 0);
+    TUTTI_RNDV_SET(rndv->posted, tutti_trace_stamp());
+    return 1;
+}
+
+/* 1 if such a message may land. */
+static int lands_by_mode(const struct rndv_send_ask *ask, const struct tutti_message *message, int blocking)
+{
+    const enum tutti_send_mode mode = message->mode;
+    return !blocking && ask->bytes <= TUTTI_LANDING_BYTES &&
+           (mode == TUTTI_SEND || mode == TUTTI_SEND_SYNCHRONOUS || mode == TUTTI_SEND_READY);
+}
+
+/* A message that the MPI would have, since its allocation is not mapped, lands instead. NULL: the MPI has it. */
+static struct tutti_send_request *send_landing(const struct tutti_message *message, const struct tutti_memory *memory,
+                                               const struct rndv_send_ask *ask, int with_request)
+{
+    if (!tutti_endpoint_lands_now(tutti_endpoint, ask->peer, memory->gpu))
+        return NULL;
+    struct tutti_send_request *sent = send_described(message, ask, 0);
+    if (!sent)
+        return NULL;
+    sent->core.gpu = memory->gpu;
+    sent->core.allocation = memory->id;
+    sent->core.extent = memory->bytes;
+    sent->core.lowest = (const char *)message->buffer + ask->layout->true_lower;
+    if (!rndv_take(sent, ask->peer, with_request))
+        return give_up(sent);
+    if (!tutti_landed_post(&tutti_p2p, &sent->core))
+        return rndv_take_back(sent, with_request);
+    sent->row = &tutti_landed_row;
+    tutti_trace(TUTTI_TRACE_POSTED, ask->bytes);
+    return sent;
+}
+
 /* NULL: the MPI takes the message. Neither blocking calls nor persistent sends get a request here. */
 static struct tutti_send_request *new_send(const struct tutti_message *message, const struct tutti_memory *memory,
                                            int with_request, int blocking)
@@ -240,9 +294,12 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     if (!memory) /* a persistent send */
         tutti_door.device->memory.classify(message->buffer, &here);
     memory = memory ? memory : &here;
-    if (send_leaves(message, memory, first, &ask))
-        return NULL;
     const char *lowest;
+    const int may_land = lands_by_mode(&ask, message, blocking) && is_one_run(message, memory, &ask, &lowest);
+    ask.verdict.lands = may_land && tutti_endpoint_lands(tutti_endpoint, memory->gpu);
+    ask.verdict.alone |= ask.verdict.lands;
+    if (send_leaves(message, memory, first, &ask))
+        return may_land && ask.reached ? send_landing(message, memory, &ask, with_request) : NULL;
     if (!(sent = send_described(message, &ask, blocking)))
         return TUTTI_NONE(MEMORY);
     struct tutti_seen seen; /* large, so its unused part is not cleared */
@@ -258,30 +315,19 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
         return give_up(sent);
     sent->core.lowest = place == PLACE_ONE ? lowest : NULL;
     sent->core.verdict = ask.verdict; /* with the answer */
-    if (reason == TUTTI_REASON_NONE && !(sent->core.rndv = tutti_endpoint_rndv(tutti_endpoint, peer, sent->core.gpu)))
-        reason = TUTTI_REASON_MANY;
     if (reason != TUTTI_REASON_NONE) {
         tutti_why_set(reason);
         return give_up(sent);
     }
-    sent->core.rndv->tag = message->tag;
-    sent->core.rndv->bytes = bytes;
-    if (with_request && tutti_self_request(0, &sent->request, &sent->tag) != 0) {
-        sent->tag = -1;
+    if (!rndv_take(sent, peer, with_request))
         return give_up(sent);
-    }
-    if (bytes < TUTTI_RTS_BYTES)
-        tutti_endpoint_shorten(tutti_endpoint, sent->core.rndv);
-    write_rts(sent);
-    sent->core.since = tutti_now_ns();
-    TUTTI_RNDV_SET(sent->core.rndv->ended, 0);
-    TUTTI_RNDV_SET(sent->core.rndv->posted, tutti_trace_stamp());
     if ((sent->row = tutti_p2p_choose(&tutti_p2p, &sent->core, &tutti_rules_of_messages, NULL)) != NULL) {
         tutti_trace(TUTTI_TRACE_POSTED, bytes);
         tutti_p2p_again_learn(&tutti_p2p, &sent->core, peer, sent->row);
         return sent;
     }
-    return rndv_take_back(sent, with_request);
+    rndv_take_back(sent, with_request);
+    return may_land ? send_landing(message, memory, &ask, with_request) : NULL;
 }
 
 /* Sends the RTS. On failure the rendezvous is withdrawn. */
@@ -297,7 +343,10 @@ static int rts_send(struct tutti_send_request *sent)
     if (code != MPI_SUCCESS)
         return code;
     tutti_endpoint_announce(tutti_endpoint, sent->core.rndv, tutti_door_alone());
-    tutti_count_made(m->name, sent->row->reason, sent->core.bytes);
+    if (sent->row->outcome == TUTTI_OUTCOME_STAGED)
+        tutti_count_staged(m->name, tutti_why_take(TUTTI_REASON_UNMAPPED), sent->row->reason, sent->core.bytes);
+    else
+        tutti_count_made(m->name, sent->row->reason, sent->core.bytes);
     tutti_trace(TUTTI_TRACE_RTS_SENT, 0);
     return MPI_SUCCESS;
 }

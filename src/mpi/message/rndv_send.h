@@ -6,7 +6,7 @@
 
 #include "core/lock.h"
 #include "mpi/message/rndv.h"
-#include "p2p/seen.h"
+#include "team/endpoint/seen.h"
 
 enum tutti_send_state {
     TUTTI_SEND_ON_ITS_WAY,

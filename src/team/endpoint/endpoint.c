@@ -71,6 +71,7 @@ void tutti_endpoint_free(struct tutti_endpoint *endpoint, int alive)
     }
     atomic_store(&tutti_endpoint_mine(endpoint)->listens, 0);
     for (int i = 0; i < TUTTI_ENDPOINT_GPUS; i++) {
+        tutti_endpoint_landing_close(endpoint, i, alive && tutti_endpoint_is_there(&endpoint->gpu[i]));
         if (endpoint->gpu[i].scratch && alive && tutti_endpoint_is_there(&endpoint->gpu[i]))
             endpoint->device->memory.free(endpoint->gpu[i].scratch);
     }
@@ -172,6 +173,7 @@ static void begin_life(struct tutti_endpoint *endpoint, int index) TUTTI_HOLDS(e
     struct tutti_endpoint_gpu *own = &endpoint->gpu[index];
     atomic_store(&tutti_endpoint_mine(endpoint)->gpu[index].offered, 1);
     own->scratch = NULL;
+    tutti_endpoint_landing_close(endpoint, index, 0);
     own->asked = own->backoff = 0;
     for (int r = 0; r < endpoint->node->size; r++) {
         atomic_store(&tutti_endpoint_theirs(endpoint, r)->maps[endpoint->node->rank][index], TUTTI_MAPS_NOT_YET);

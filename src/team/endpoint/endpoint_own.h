@@ -97,12 +97,25 @@ enum tutti_endpoint_mapping {
 /* The thread that answers the bell. */
 enum tutti_endpoint_bell { TUTTI_ENDPOINT_BELL_NONE, TUTTI_ENDPOINT_BELL_THERE, TUTTI_ENDPOINT_BELL_ENDS };
 
+/* TRIED: a thread makes what messages need to land, or could not. */
+enum tutti_lands { TUTTI_LANDS_NOT, TUTTI_LANDS_TRIED, TUTTI_LANDS };
+
 /* A GPU that the program has passed memory of, and this rank's scratch there. */
 struct tutti_endpoint_gpu {
     int gpu;               /* ordinal in this process */
     _Atomic unsigned life; /* of that GPU; after a reset it is met again */
     char *scratch;
     int making; /* 1: a thread beside allocates it */
+    /* endpoint_landing.c. The places as this GPU sees them, its word for launches, and the stream of the copies; valid
+     * while `lands` is TUTTI_LANDS. Written under the lock. */
+    struct tutti_endpoint_landings {
+        struct tutti_landing *seen;
+        uint32_t *ended;
+        struct tutti_stream *stream;
+    } landings;
+    atomic_int lands;        /* of enum tutti_lands */
+    _Atomic unsigned staged; /* messages that would have landed */
+    atomic_int by_engine;    /* messages that a copy engine copies, as a kernel was late */
     struct tutti_endpoint *endpoint;
     unsigned asked, backoff; /* without success so far; and how often before the next try */
     /* Places of the scratch that are taken, by address, as numbers of rendezvous + 1; 0: none. latest: the one that was
@@ -146,6 +159,7 @@ struct tutti_endpoint {
         uint64_t each;         /* bytes of a piece */
         const void *own;       /* to this rank itself: what is offered */
         int short_rts;         /* 1: it is counted among the `shorts` of its receiver */
+        int by_kernel;         /* LANDING: 1: a kernel copies it */
         int scratch_pays;      /* 1: the messages so far have cost as much as scratch does */
         int left;              /* 1: the MPI is to have the message, see tutti_endpoint_leaves() */
         int of_call;           /* 1: the caller of a collective looks at it: no step is open for it */
@@ -280,6 +294,9 @@ void tutti_endpoint_place_give(struct tutti_endpoint *endpoint, int number) TUTT
 /* The lock is held. The rendezvous, in this state, is free again. */
 void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, uint32_t state)
     TUTTI_HOLDS(endpoint->lock);
+/* endpoint_landing.c. Ends the landings of this GPU; alive: the device may be called, and the GPU was not reset. The
+ * lock is held, or no other thread is there. */
+void tutti_endpoint_landing_close(struct tutti_endpoint *endpoint, int index, int alive);
 /* The lock is held, here and below. No rank will fetch a rendezvous of this rank from its buffer any more. */
 void tutti_endpoint_end_lease(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
     TUTTI_HOLDS(endpoint->lock);

@@ -22,6 +22,7 @@
 #include "dtype/pack.h"
 
 enum {
+    LANDING_PART = 4,        /* of what a message loses that the MPI carries: so much loses one that lands */
     PACK_NS = 5000,          /* that packing takes longer than fetching alone, without the bytes: at a KiB a ns */
     SCRATCH_PRICES = 2,      /* scratch is allocated, then mapped */
     SCRATCH_NS = 500000,     /* that allocating scratch takes */
@@ -191,7 +192,7 @@ static int shows_scratch(struct tutti_endpoint *endpoint, struct tutti_endpoint_
 struct price_message {
     int peer, index;
     uint64_t id, extent, bytes;
-    int alone;
+    int alone, lands;
 };
 
 /* 1 if the MPI is to have it. */
@@ -216,9 +217,11 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
     const uint64_t fetching = lacks ? TUTTI_ENDPOINT_FETCH_LOSES : 0,
                    packing = lacks ? fetching + TUTTI_ENDPOINT_PACK_LOSES : 0;
     const int staged = maps != TUTTI_MAPS || stays;
-    const uint64_t lost = staged  ? tutti_endpoint_loses(m->bytes) - fetching
-                          : turns ? packing_loses(m->bytes) + TURNS_NS
-                                  : packing_loses(m->bytes);
+    const int lands = staged && stays && m->lands;
+    const uint64_t lost = lands    ? tutti_endpoint_loses(m->bytes) / LANDING_PART
+                          : staged ? tutti_endpoint_loses(m->bytes) - fetching
+                          : turns  ? packing_loses(m->bytes) + TURNS_NS
+                                   : packing_loses(m->bytes);
     const uint64_t saves = turns && stays ? 0 : loses_unpacked(m->bytes, single);
     const enum tutti_pays pays = price_asks(endpoint, to, account, lost, &price);
     const int shows = shows_scratch(endpoint, to, m->index, maps);
@@ -231,8 +234,8 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
     if (pays == TUTTI_PAYS_AWAITS && m->bytes <= TUTTI_ENDPOINT_FIRST_BYTES &&
         tutti_endpoint_lacks_kernels(endpoint, gpu)) /* for the answer, while this message waits */
         tutti_pack_lost(gpu, TUTTI_PACK_LOADING_NS);
-    *verdict =
-        (struct tutti_endpoint_verdict){.made = 1, .alone = m->alone, .pays = pays, .scratch_pays = scratch_pays};
+    *verdict = (struct tutti_endpoint_verdict){
+        .made = 1, .alone = m->alone, .lands = m->lands, .pays = pays, .scratch_pays = scratch_pays};
     return !pays && !scratch_pays && !shows && stays;
 }
 
@@ -243,8 +246,8 @@ void tutti_endpoint_account(struct tutti_endpoint *endpoint, struct tutti_rndv *
     struct tutti_endpoint_verdict now = *verdict;
     if (!tutti_endpoint_is_slow(endpoint) || tutti_endpoint_is_own(endpoint, piece->to))
         return;
-    const struct price_message message = {piece->to,   piece->gpu, rndv->share.what.id, rndv->share.what.bytes,
-                                          rndv->bytes, now.alone};
+    const struct price_message message = {
+        piece->to, piece->gpu, rndv->share.what.id, rndv->share.what.bytes, rndv->bytes, now.alone, now.lands};
     piece->left = !now.made && price_decide(endpoint, &message, &now);
     piece->scratch_pays = now.scratch_pays;
     atomic_store_explicit(&rndv->pays, (uint32_t)now.pays, memory_order_relaxed);
@@ -255,7 +258,8 @@ int tutti_endpoint_leaves_now(struct tutti_endpoint *endpoint, int peer, int gpu
 {
     const int index = tutti_endpoint_index(endpoint, gpu);
     return index >= 0 && bytes <= LEFT_BYTES && tutti_endpoint_is_unnamed(endpoint, peer, id) &&
-           price_decide(endpoint, &(const struct price_message){peer, index, id, extent, bytes, verdict->alone},
+           price_decide(endpoint,
+                        &(const struct price_message){peer, index, id, extent, bytes, verdict->alone, verdict->lands},
                         verdict);
 }
 

@@ -36,6 +36,14 @@ endforeach()
 tutti_mpi_test(mpi-gpus-after-reset PROGRAM mpi-after_reset RANKS 2 LABELS gpus TIMEOUT 40
                ENV ${gpus_env} TUTTI_HOST_LINKS=all TUTTI_RULES=message:*@packed)
 
+tutti_mpi_program(mpi-landings_life LIBRARIES tutti-core MPIS ${TUTTI_MPIS} SOURCES gpus/landings_life.c gpus/gpu.c kit/turns.c)
+foreach(mpi IN LISTS gpus_builders)
+  target_link_libraries(mpi-landings_life.${mpi} PRIVATE mpi-kit.${mpi})
+endforeach()
+tutti_mpi_test(mpi-landings-life PROGRAM mpi-landings_life RANKS 2 LABELS gpus TIMEOUT 40
+               ENV ${gpus_env} TUTTI_HOST_LINKS=all TUTTI_STATS=1 TUTTI_RULES=message:*@direct TUTTI_HOST_MAPPING_US=300
+                   TUTTI_MAPPING_PRICE_US=20000000)
+
 tutti_mpi_program(mpi-reset_mapping LIBRARIES tutti-core MPIS ${TUTTI_MPIS} SOURCES gpus/reset_mapping.c gpus/gpu.c)
 foreach(mpi IN LISTS gpus_builders)
   target_link_libraries(mpi-reset_mapping.${mpi} PRIVATE mpi-kit.${mpi})

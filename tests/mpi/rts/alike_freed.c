@@ -219,7 +219,8 @@ int main(int argc, char **argv)
     long sends = 0;
     for (int t = 0; t < threads && t < MOST_THREADS; t++)
         sends += worker[t].sends;
-    const char *const how = "fetched by the receiver";
+    const char *const how =
+        getenv("TUTTI_MAPPING_PRICE_US") ? "memory that its receiver maps" : "fetched by the receiver";
     const int aware = getenv("TUTTI_MPI_GPU_AWARE") != NULL;
     CHECK(kit_rank == 1 || aware || kit_counted("MPI_Isend", how) > 0, "no message was %s", how);
     const long counted = (long)(kit_counted("MPI_Isend", "accelerated") + kit_counted("MPI_Isend", "staged"));

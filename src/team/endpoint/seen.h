@@ -1,7 +1,7 @@
 /* The two allocations that were classified last, so that the driver is asked once per allocation where calls go to and
  * fro between a buffer that is sent and one that is received. */
-#ifndef TUTTI_P2P_SEEN_H
-#define TUTTI_P2P_SEEN_H
+#ifndef TUTTI_TEAM_SEEN_H
+#define TUTTI_TEAM_SEEN_H
 
 #include "device/device.h"
 #include "team/endpoint.h"

@@ -1,4 +1,4 @@
-#include "p2p/seen.h"
+#include "team/endpoint/seen.h"
 
 #include "device/found.h"
 
