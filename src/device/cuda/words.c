@@ -11,7 +11,7 @@
 enum {
     WORDS = 64,          /* copies at a time */
     APART = 16,          /* words between two of them: a line each */
-    SOME = 1 << 10,      /* copies before they are made, which takes 0.9 to 2.2 ms: as much as they have lost */
+    SOME = 16,           /* copies before they are made, which takes longer than it saves them */
     SPINS = 1 << 12,     /* looks between two at the clock */
     PATIENCE_NS = 200000 /* then the driver waits, which knows whether the copy has failed */
 };
