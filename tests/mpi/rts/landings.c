@@ -240,7 +240,9 @@ static void refused(void)
         CHECK(kit_class(code) == MPI_ERR_TAG, "a tag that is none: error class %d", kit_class(code));
     }
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    const uint64_t before = has_landed();
     in_no_call(ISEND, 1000, KIT_DEVICE, 5);
+    CHECK(kit_plain || kit_rank != 0 || has_landed() == before + 1, "no message lands after refused ones");
 }
 
 /* Until a message lands: a thread of the sender makes what is necessary. */

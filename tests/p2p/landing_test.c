@@ -1,0 +1,177 @@
+/* Messages that land (team/endpoint/endpoint_landing.c), between two ranks that are threads: from which message on they
+ * do, whether a kernel or a copy engine copies them, how many at a time, and what a receiver makes of a rendezvous that
+ * has no place. */
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "core/reasons.h"
+#include "p2p/own.h"
+#include "support/rndv_set.h"
+#include "team/control.h"
+#include "team/endpoint.h"
+#include "team/kit.h"
+
+enum { RANKS = 2, BYTES = 1001, SCRATCH = 1 << 20, STAGED = 37, BY_ENGINE = 256, LATE_AGAIN = 100 };
+
+static struct side {
+    struct tutti_endpoint *endpoint;
+    const struct tutti_device *device;
+    int gpu;
+    char *memory;
+    struct tutti_node *node;
+} side[RANKS];
+static unsigned char contents[BYTES];
+
+static struct tutti_rndv *land(int n)
+{
+    struct tutti_rndv *const rndv = tutti_endpoint_rndv(side[0].endpoint, 1, side[0].gpu);
+    if (!CHECK(rndv != NULL, "no rendezvous"))
+        return NULL;
+    rndv->bytes = BYTES;
+    memset(contents, n, BYTES);
+    CHECK(side[0].device->memory.copy_now(side[0].memory, contents, BYTES) == TUTTI_OK, "copy");
+    CHECK(tutti_endpoint_land(side[0].endpoint, rndv, side[0].memory, BYTES) == TUTTI_OK, "message %d", n);
+    rndv_set(rndv, TUTTI_RNDV_LANDING);
+    return rndv;
+}
+
+static enum tutti_reaching look(const struct tutti_rndv *rndv, uint64_t bytes, char **data)
+{
+    struct tutti_rndv *const theirs =
+        tutti_endpoint_at(side[1].endpoint, 0, tutti_endpoint_number(side[0].endpoint, rndv));
+    return tutti_endpoint_landing(side[1].endpoint, 0, theirs, atomic_load(&rndv->sequence), bytes, data);
+}
+
+static void release(struct tutti_rndv *rndv)
+{
+    rndv_set(rndv, TUTTI_RNDV_ATS);
+    tutti_endpoint_send_release(side[0].endpoint, rndv);
+}
+
+/* One message, which is received. late: it is found late by its sender. */
+static void message(int n, int late)
+{
+    struct tutti_rndv *const rndv = land(n);
+    char *data = NULL;
+    enum tutti_reaching there;
+    while (rndv && (there = look(rndv, BYTES, &data)) == TUTTI_REACH_LATER)
+        sched_yield();
+    if (!rndv || !CHECK(there == TUTTI_REACHED && memcmp(data, contents, BYTES) == 0, "message %d", n))
+        return;
+    CHECK(tutti_endpoint_landed(side[0].endpoint, rndv), "message %d has not landed for its sender", n);
+    CHECK(tutti_endpoint_landing_status(side[0].endpoint, rndv) == TUTTI_OK, "the copy of message %d", n);
+    if (late)
+        tutti_endpoint_landing_late(side[0].endpoint, rndv);
+    release(rndv);
+}
+
+/* A message that has not landed 1 ms after it was sent: its sender's poll finds it late. */
+static void polled(int since_us, int late)
+{
+    struct tutti_p2p_worker worker = {.endpoint = side[0].endpoint};
+    struct tutti_rndv *const rndv = land(3);
+    const uint64_t now = tutti_now_ns();
+    struct tutti_p2p_send send = {.rndv = rndv, .since = now - (uint64_t)since_us * 1000};
+    char *data;
+    while (look(rndv, BYTES, &data) == TUTTI_REACH_LATER)
+        sched_yield();
+    _Atomic uint32_t *const word =
+        &tutti_node_control(side[0].node)->landing[tutti_endpoint_number(side[0].endpoint, rndv)].word;
+    const uint32_t was = atomic_exchange(word, 0);
+    tutti_landed_ops.poll(&worker, &send, NULL, now);
+    CHECK(tutti_endpoint_lands_by_engine(side[0].endpoint, side[0].gpu) == late && send.failed == TUTTI_OK,
+          "a message that has not landed after %d us", since_us);
+    atomic_store(word, was);
+    release(rndv);
+}
+
+static int lands(void)
+{
+    return tutti_endpoint_lands_now(side[0].endpoint, 1, side[0].gpu);
+}
+
+static void all(void)
+{
+    struct tutti_endpoint *const endpoint = side[0].endpoint;
+    const int gpu = side[0].gpu;
+    for (int i = 0; i <= STAGED; i++) {
+        CHECK(!tutti_endpoint_lands_now(endpoint, 0, gpu), "a message of this rank to itself lands");
+        CHECK(!tutti_endpoint_lands(endpoint, gpu) && !lands(), "message %d lands", i);
+    }
+    CHECK(tutti_endpoint_lands(endpoint, gpu) && lands(), "messages do not land after %d staged ones", STAGED);
+    for (int n = 0; n < 10; n++)
+        message(n, 0);
+    CHECK(!tutti_endpoint_lands_by_engine(endpoint, gpu), "engines, though no kernel was late");
+    polled(10, 0);
+    polled(1000, 1);
+    for (int n = 0; n < BY_ENGINE; n++) {
+        CHECK(tutti_endpoint_lands_by_engine(endpoint, gpu), "a kernel, %d messages behind a late one", n);
+        message(n, n == LATE_AGAIN); /* an engine's, which decides nothing */
+    }
+    CHECK(!tutti_endpoint_lands_by_engine(endpoint, gpu), "engines, long after a late kernel");
+    message(1, 1);
+    CHECK(tutti_endpoint_lands_by_engine(endpoint, gpu), "a kernel behind a late one");
+
+    struct tutti_rndv *rndv[TUTTI_LANDINGS + 1];
+    char *data;
+    for (int i = 0; i <= TUTTI_LANDINGS; i++) {
+        CHECK(lands() == (i < TUTTI_LANDINGS), "a message beside %d others", i);
+        rndv[i] = tutti_endpoint_rndv(endpoint, 1, gpu);
+        rndv[i]->bytes = BYTES;
+    }
+    CHECK(tutti_why_take(TUTTI_REASON_NONE) == TUTTI_REASON_MANY, "why no place is left");
+    CHECK(tutti_endpoint_land(endpoint, rndv[TUTTI_LANDINGS], side[0].memory, BYTES) == TUTTI_ERR_UNAVAILABLE &&
+              tutti_endpoint_land(endpoint, rndv[0], side[0].memory, TUTTI_LANDING_BYTES + 1) == TUTTI_ERR_UNAVAILABLE,
+          "a message lands where it has no place");
+    CHECK(look(rndv[0], BYTES, &data) == TUTTI_REACH_LATER, "what was not sent has landed");
+    kit_capture_begin();
+    CHECK(look(rndv[TUTTI_LANDINGS], BYTES, &data) == TUTTI_REACH_NOT &&
+              look(rndv[0], TUTTI_LANDING_BYTES + 1, &data) == TUTTI_REACH_NOT,
+          "a receiver looks where no place is");
+    char *const said = kit_capture_end();
+    CHECK(strstr(said, "no place to land") != NULL, "what is said: %s", said);
+    free(said);
+    for (int i = 0; i <= TUTTI_LANDINGS; i++)
+        release(rndv[i]);
+    message(7, 0);
+}
+
+static int rank_of(struct tutti_transport *transport, void *with)
+{
+    struct kit kit;
+    struct side *const s = &side[transport->rank];
+    void *memory = NULL;
+    (void)with;
+    if (!kit_open(transport, &kit))
+        return 1;
+    char why[160];
+    s->node = kit.node;
+    s->device = tutti_device();
+    CHECK(s->device->open(why, sizeof why) == TUTTI_OK, "the device opens");
+    CHECK(s->device->gpu.current(&s->gpu) == TUTTI_OK, "the GPU");
+    s->gpu = s->gpu < 0 ? 0 : s->gpu;
+    CHECK(s->device->memory.alloc(s->gpu, TUTTI_LANDING_BYTES, &memory) == TUTTI_OK, "memory");
+    s->memory = memory;
+    s->endpoint = tutti_endpoint_new(kit.node, s->device, SCRATCH);
+    CHECK(s->endpoint && tutti_endpoint_use(s->endpoint, s->gpu) == 0, "an endpoint");
+    CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
+    if (transport->rank == 0)
+        all();
+    CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
+    tutti_endpoint_free(s->endpoint, 1);
+    CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
+    s->device->memory.free(s->memory);
+    kit_close(&kit);
+    return check_failed() != 0;
+}
+
+int main(void)
+{
+    const int failed = tutti_threads_run(RANKS, rank_of, NULL);
+    printf("%ld checks, %ld failed\n", check_done(), check_failed());
+    return failed != 0;
+}
