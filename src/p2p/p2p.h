@@ -34,6 +34,7 @@ struct tutti_p2p_worker {
     int watches;                       /* 1: they are, by this poll */
     uint64_t looked;                   /* when all sends were last looked at */
     uint64_t polled, away;             /* when sends were last polled; how long before that they were not */
+    uint64_t landed;                   /* when a message was last seen to have landed (landed.c) */
     int looks_at_all;                  /* 1: this poll does; 0: only until it finds TUTTI_SENDS_LOOKS that are open */
     _Atomic uint64_t out;              /* bytes of the posted sends */
     _Atomic uint64_t awaited;          /* bits of ranks whose first memory of a GPU a long message has waited for */

@@ -69,12 +69,12 @@ static void message(int n, int late)
     release(rndv);
 }
 
-/* A message that has not landed 1 ms after it was sent: its sender's poll finds it late. */
-static void polled(int since_us, int late)
+/* A message that has not landed 1 ms after it was sent, nor another one since: its sender's poll finds it late. */
+static void polled(int since_us, int landed_us, int late)
 {
-    struct tutti_p2p_worker worker = {.endpoint = side[0].endpoint};
     struct tutti_rndv *const rndv = land(3);
     const uint64_t now = tutti_now_ns();
+    struct tutti_p2p_worker worker = {.endpoint = side[0].endpoint, .landed = now - (uint64_t)landed_us * 1000};
     struct tutti_p2p_send send = {.rndv = rndv, .since = now - (uint64_t)since_us * 1000};
     char *data;
     while (look(rndv, BYTES, &data) == TUTTI_REACH_LATER)
@@ -84,8 +84,10 @@ static void polled(int since_us, int late)
     const uint32_t was = atomic_exchange(word, 0);
     tutti_landed_ops.poll(&worker, &send, NULL, now);
     CHECK(tutti_endpoint_lands_by_engine(side[0].endpoint, side[0].gpu) == late && send.failed == TUTTI_OK,
-          "a message that has not landed after %d us", since_us);
+          "a message that has not landed after %d us, another one %d us ago", since_us, landed_us);
     atomic_store(word, was);
+    tutti_landed_ops.poll(&worker, &send, NULL, now);
+    CHECK(worker.landed == now, "a message that has landed is not seen");
     release(rndv);
 }
 
@@ -106,8 +108,9 @@ static void all(void)
     for (int n = 0; n < 10; n++)
         message(n, 0);
     CHECK(!tutti_endpoint_lands_by_engine(endpoint, gpu), "engines, though no kernel was late");
-    polled(10, 0);
-    polled(1000, 1);
+    polled(10, 1000, 0);
+    polled(1000, 10, 0);
+    polled(1000, 2000, 1);
     for (int n = 0; n < BY_ENGINE; n++) {
         CHECK(tutti_endpoint_lands_by_engine(endpoint, gpu), "a kernel, %d messages behind a late one", n);
         message(n, n == LATE_AGAIN); /* an engine's, which decides nothing */
