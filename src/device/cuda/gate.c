@@ -33,8 +33,6 @@ int tutti_cuda_gated_free(void *device)
 
 int tutti_cuda_gated_alloc_pinned(size_t bytes, void **host)
 {
-    if (tutti_cuda_wants_pages(bytes) && !tutti_gate_closed())
-        GATED_BY_STEPS(tutti_cuda_alloc_pages(bytes, host));
     GATED(tutti_cuda_alloc_pinned(bytes, host));
 }
 

@@ -146,10 +146,6 @@ void tutti_cuda_kind(const void *pointer, struct tutti_memory *out, int *complet
 int tutti_cuda_alloc(int gpu, size_t bytes, void **device);
 int tutti_cuda_free(void *device);
 int tutti_cuda_alloc_pinned(size_t bytes, void **host);
-/* The same from pages of the library's own, where that is quicker (tutti_cuda_wants_pages()). It may wait for running
- * kernels, as tutti_cuda_map_host() may. */
-int tutti_cuda_wants_pages(size_t bytes);
-int tutti_cuda_alloc_pages(size_t bytes, void **host);
 int tutti_cuda_free_pinned(void *host);
 int tutti_cuda_map_host(int gpu, void *host, size_t bytes, void **device);
 int tutti_cuda_unmap_host(int gpu, void *host);

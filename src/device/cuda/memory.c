@@ -1,5 +1,4 @@
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "core/counters.h"
 #include "core/log.h"
@@ -114,13 +113,43 @@ int tutti_cuda_free(void *device)
     return status;
 }
 
+int tutti_cuda_alloc_pinned(size_t bytes, void **host)
+{
+    struct tutti_cuda_scope scope;
+    void *made = NULL;
+    int status = tutti_cuda_enter(tutti_cuda_any(), 1, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    CUresult result = tutti_cuda.MemHostAlloc(&made, bytes ? bytes : 1, CU_MEMHOSTALLOC_PORTABLE);
+    status = tutti_cuda_check(result, "allocating pinned host memory", scope.context);
+    tutti_cuda_leave(&scope);
+    if (status == TUTTI_OK)
+        *host = made;
+    return status;
+}
+
+int tutti_cuda_free_pinned(void *host)
+{
+    struct tutti_memory memory;
+    struct tutti_cuda_scope scope;
+    if (!host)
+        return TUTTI_OK;
+    tutti_cuda_kind(host, &memory, NULL);
+    if (memory.kind != TUTTI_MEMORY_PINNED || !tutti_cuda_has_context(tutti_cuda_any()) ||
+        tutti_cuda_enter(tutti_cuda_any(), 0, &scope) != TUTTI_OK)
+        return TUTTI_OK;
+    CUresult result = tutti_cuda.MemFreeHost(host);
+    int status = tutti_cuda_check_free(result, "freeing pinned host memory", scope.context);
+    tutti_cuda_leave(&scope);
+    return status;
+}
+
 /* Host memory that was registered, counted, because ranks may be threads and map the same pages for several GPUs. */
 struct registered {
     struct registered *next;
     void *host;
     int uses;
-    int owned;    /* registered here, not by the program */
-    size_t pages; /* bytes of pages that are the library's own, from pages_alloc(); 0: others' */
+    int owned; /* registered here, not by the program */
     struct tutti_cuda_context *context;
 };
 static struct registered *registered;
@@ -220,86 +249,5 @@ int tutti_cuda_unmap_host(int gpu, void *host)
     pthread_mutex_lock(&registered_lock);
     int status = unregister_host(host);
     pthread_mutex_unlock(&registered_lock);
-    return status;
-}
-
-/* ---- pinned memory ---- */
-
-/* The first cuMemHostAlloc() of a context takes 0.9 to 2.2 ms, later ones 16 to 36 us, and registering pages of the
- * library's own 60 to 200 us (H200; results/2026-12-01-h200/first-parts.txt). So the first small ones are such pages,
- * as many as take that time together. */
-enum { PAGES_FIRST = 8, PAGES_MOST = 64 << 10 };
-static atomic_int pages_made;
-
-int tutti_cuda_wants_pages(size_t bytes)
-{
-    return bytes > 0 && bytes <= PAGES_MOST && atomic_load_explicit(&pages_made, memory_order_relaxed) < PAGES_FIRST;
-}
-
-/* Shared pages, which a child of the process shares too: others would move when one of both writes them. */
-int tutti_cuda_alloc_pages(size_t bytes, void **host)
-{
-    void *seen = NULL, *made = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    int status = made == MAP_FAILED ? TUTTI_ERR_MEMORY : tutti_cuda_map_host(-1, made, bytes, &seen);
-    if (status == TUTTI_OK && seen != made) {
-        tutti_cuda_unmap_host(-1, made);
-        status = TUTTI_ERR_UNAVAILABLE;
-    }
-    if (status != TUTTI_OK) {
-        if (made != MAP_FAILED)
-            munmap(made, bytes);
-        return tutti_cuda_alloc_pinned(bytes, host);
-    }
-    pthread_mutex_lock(&registered_lock);
-    (*find_registered(made))->pages = bytes;
-    pthread_mutex_unlock(&registered_lock);
-    atomic_fetch_add(&pages_made, 1);
-    *host = made;
-    return TUTTI_OK;
-}
-
-static size_t pages_at(const void *host)
-{
-    pthread_mutex_lock(&registered_lock);
-    const struct registered *entry = *find_registered(host);
-    const size_t bytes = entry ? entry->pages : 0;
-    pthread_mutex_unlock(&registered_lock);
-    return bytes;
-}
-
-int tutti_cuda_alloc_pinned(size_t bytes, void **host)
-{
-    struct tutti_cuda_scope scope;
-    void *made = NULL;
-    int status = tutti_cuda_enter(tutti_cuda_any(), 1, &scope);
-    if (status != TUTTI_OK)
-        return status;
-    CUresult result = tutti_cuda.MemHostAlloc(&made, bytes ? bytes : 1, CU_MEMHOSTALLOC_PORTABLE);
-    status = tutti_cuda_check(result, "allocating pinned host memory", scope.context);
-    tutti_cuda_leave(&scope);
-    if (status == TUTTI_OK)
-        *host = made;
-    return status;
-}
-
-int tutti_cuda_free_pinned(void *host)
-{
-    struct tutti_memory memory;
-    struct tutti_cuda_scope scope;
-    if (!host)
-        return TUTTI_OK;
-    const size_t pages = pages_at(host);
-    if (pages > 0) {
-        const int unmapped = tutti_cuda_unmap_host(-1, host);
-        munmap(host, pages);
-        return unmapped;
-    }
-    tutti_cuda_kind(host, &memory, NULL);
-    if (memory.kind != TUTTI_MEMORY_PINNED || !tutti_cuda_has_context(tutti_cuda_any()) ||
-        tutti_cuda_enter(tutti_cuda_any(), 0, &scope) != TUTTI_OK)
-        return TUTTI_OK;
-    CUresult result = tutti_cuda.MemFreeHost(host);
-    int status = tutti_cuda_check_free(result, "freeing pinned host memory", scope.context);
-    tutti_cuda_leave(&scope);
     return status;
 }
