@@ -301,7 +301,8 @@ struct tutti_device {
         int (*copy_in)(struct tutti_stream *stream, void *to, const void *from, size_t bytes);
         /* Copies out of memory of the stream's GPU into mapped host memory, and then stores `value` in *word: the host,
          * other processes too, sees it after the bytes. `to` and `word`: addresses that memory.map_host() has returned
-         * for this GPU. TUTTI_ERR_UNAVAILABLE, not reported, and nothing was done, where the driver cannot. */
+         * for this GPU. TUTTI_ERR_UNAVAILABLE, not reported, where the driver cannot store the word: no copy is under
+         * way. */
         int (*land)(struct tutti_stream *stream, void *to, const void *from, size_t bytes, void *word, uint32_t value);
         int (*fill)(struct tutti_stream *stream, void *device, int byte, size_t bytes);
         /* Calls function(with) on a thread of the device when the stream reaches it; later work of the stream waits for

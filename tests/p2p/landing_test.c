@@ -136,7 +136,7 @@ static void all(void)
               look(rndv[0], TUTTI_LANDING_BYTES + 1, &data) == TUTTI_REACH_NOT,
           "a receiver looks where no place is");
     char *const said = kit_capture_end();
-    CHECK(strstr(said, "no place to land") != NULL, "what is said: %s", said);
+    CHECK(strstr(said, "no place to land") != NULL, "the error of a message without a place: %s", said);
     free(said);
     for (int i = 0; i <= TUTTI_LANDINGS; i++)
         release(rndv[i]);

@@ -268,9 +268,13 @@ int tutti_cuda_land(struct tutti_stream *stream, void *to, const void *from, siz
     CUresult result = tutti_cuda.MemcpyAsync((CUdeviceptr)to, (CUdeviceptr)from, bytes, stream->handle);
     if (result == CUDA_SUCCESS)
         result = tutti_cuda.StreamWriteValue32(stream->handle, (CUdeviceptr)word, value, CU_STREAM_WRITE_VALUE_DEFAULT);
+    const int without_word = result == CUDA_ERROR_NOT_SUPPORTED;
+    if (without_word) /* the copy is under way */
+        result = tutti_cuda.StreamSynchronize(stream->handle);
     tutti_cuda_unrelax(mode);
-    status =
-        result == CUDA_ERROR_NOT_SUPPORTED ? TUTTI_ERR_UNAVAILABLE : tutti_cuda_check(result, "copying", scope.context);
+    status = tutti_cuda_check(result, "copying", scope.context);
+    if (without_word && status == TUTTI_OK)
+        status = TUTTI_ERR_UNAVAILABLE;
     tutti_cuda_leave(&scope);
     return status;
 }

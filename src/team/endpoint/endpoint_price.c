@@ -333,12 +333,16 @@ int tutti_endpoint_leaves(const struct tutti_endpoint *endpoint, const struct tu
     return endpoint->piece[tutti_endpoint_number_of(endpoint, rndv)].left;
 }
 
+/* ns that this rank takes to map the allocation of an offered message. */
+static uint64_t mapping_expected(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
+{
+    return tutti_endpoint_mapping_takes(endpoint, tutti_endpoint_mine(endpoint),
+                                        tutti_mapping_size(rndv->share.what.bytes));
+}
+
 int tutti_endpoint_unanswered(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv, uint64_t since)
 {
-    const uint64_t takes = !tutti_endpoint_is_slow(endpoint)
-                               ? 0
-                               : tutti_endpoint_mapping_takes(endpoint, tutti_endpoint_mine(endpoint),
-                                                              tutti_mapping_size(rndv->share.what.bytes));
+    const uint64_t takes = tutti_endpoint_is_slow(endpoint) ? mapping_expected(endpoint, rndv) : 0;
     return tutti_now_ns() - since > (takes > UNANSWERED_NS ? takes : UNANSWERED_NS);
 }
 
@@ -348,9 +352,7 @@ void tutti_endpoint_meanwhile(struct tutti_endpoint *endpoint, int peer, struct 
     const struct tutti_endpoint_from *from = &endpoint->from[peer];
     if (!tutti_endpoint_is_slow(endpoint))
         return;
-    const uint64_t expected = tutti_endpoint_mapping_takes(endpoint, tutti_endpoint_mine(endpoint),
-                                                           tutti_mapping_size(rndv->share.what.bytes)),
-                   now = tutti_now_ns();
+    const uint64_t expected = mapping_expected(endpoint, rndv), now = tutti_now_ns();
     const int awaits = atomic_load_explicit(&rndv->pays, memory_order_relaxed) == TUTTI_PAYS_AWAITS;
     if (now - since >= expected * (awaits ? AWAITS_TIMES : 1)) /* the sender is in no call: it has cost as much */
         atomic_store_explicit(&rndv->pays, TUTTI_PAYS, memory_order_relaxed);

@@ -14,7 +14,7 @@
 
 enum {
     PATIENCE_NS = 50000, /* a rank that is in a call answers in less */
-    AGAIN_NS = 1000000   /* between two rings: the socket may have been full */
+    AGAIN_NS = 1000000   /* between two rings for one descriptor: the socket may have been full */
 };
 
 /* Hands a fresh descriptor of the allocation to the peer. 0: try again later. */
@@ -90,7 +90,7 @@ int tutti_endpoint_is_unserved(struct tutti_endpoint *endpoint, int peer)
     if (atomic_load_explicit(&theirs->wanted[endpoint->node->rank].id, memory_order_acquire) == 0)
         return 0;
     const uint64_t now = tutti_now_ns();
-    if (now < from->asked_at + PATIENCE_NS || now < from->rung + AGAIN_NS)
+    if (now < (from->rung > from->asked_at ? from->rung + AGAIN_NS : from->asked_at + PATIENCE_NS))
         return 1;
     from->rung = now;
     bell_ring(theirs);
