@@ -3,13 +3,14 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "core/lives.h"
 #include "core/status.h"
 #include "support/check.h"
 
 enum { SHIFT = 20 };
 
 static atomic_char freed[COUNTED_IDS], is_mapped[COUNTED_IDS];
-static atomic_int mapped, refusals, last = COUNTED_IDS;
+static atomic_int mapped, refusals, resets, last = COUNTED_IDS;
 
 static uint64_t id_at(const void *pointer)
 {
@@ -49,6 +50,11 @@ void counted_refuse(int n)
 int counted_refuses(void)
 {
     return atomic_load(&refusals);
+}
+
+void counted_reset_meanwhile(void)
+{
+    atomic_store(&resets, 1);
 }
 
 static int active(void)
@@ -115,18 +121,32 @@ static int export_memory(const void *pointer, struct tutti_export *out, int *fd)
     return TUTTI_OK;
 }
 
+/* Nothing is mapped for the GPU after that. */
+static void reset_gpu(void)
+{
+    for (int id = 0; id < COUNTED_IDS; id++)
+        atomic_store(&is_mapped[id], 0);
+    atomic_store(&mapped, 0);
+    tutti_gpu_reset(0);
+}
+
 static int import_memory(int gpu, const struct tutti_export *what, int fd, void **base)
 {
     (void)gpu;
     (void)fd;
+    const int is_reset = atomic_exchange(&resets, 0);
     int left = atomic_load(&refusals);
     while (left > 0 && !atomic_compare_exchange_weak(&refusals, &left, left - 1))
         ;
+    if (is_reset && left > 0)
+        reset_gpu();
     if (left > 0)
         return TUTTI_ERR_DEVICE;
     CHECK(!atomic_exchange(&is_mapped[what->id], 1), "allocation %llu is mapped twice", (unsigned long long)what->id);
     atomic_fetch_add(&mapped, 1);
     *base = (void *)(uintptr_t)what->base;
+    if (is_reset)
+        reset_gpu();
     return TUTTI_OK;
 }
 

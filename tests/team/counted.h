@@ -21,5 +21,7 @@ int counted_mapped(void);
 /* The next `n` imports fail. */
 void counted_refuse(int n);
 int counted_refuses(void); /* how many are left of them */
+/* The program resets GPU 0 during the next import. */
+void counted_reset_meanwhile(void);
 
 #endif

@@ -2,7 +2,8 @@
  * sides, so that each order of events comes about: what the sender has leased stays mapped, also if the receiver maps
  * and the sender frees other memory; a lease ends with its rendezvous, however that ends; and an allocation that the
  * receiver replaces while the sender takes a lease is not leased. The cache is small, so that memory without a holder
- * is soon unmapped. What the device refuses to map at first is tried again. */
+ * is soon unmapped. What the device refuses to map at first is tried again. A mapping during which the program resets
+ * the GPU is neither known nor a failure. */
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -279,6 +280,46 @@ static void refused_at_first(void)
           "a further mapping takes as long as it took, %llu ns", (unsigned long long)atomic_load(took));
 }
 
+static int is_known(uint64_t id)
+{
+    int is = 0;
+    for (int i = 0; i < KNOWN; i++)
+        is |= atomic_load(&tutti_endpoint_mine(endpoint[RECEIVER])->known[SENDER][i].id) == id;
+    return is;
+}
+
+static int has_failed(uint64_t id)
+{
+    int has = 0;
+    for (int i = 0; i < TUTTI_ENDPOINT_HOPELESS; i++)
+        has |= endpoint[RECEIVER]->from[SENDER].hopeless[i].id == id;
+    return has;
+}
+
+/* The receiver maps an allocation. 1 once it has. */
+static int map(uint64_t id)
+{
+    const struct tutti_export what = counted_name(id);
+    struct tutti_mapping *held = NULL;
+    tutti_fiber_take(&endpoint[RECEIVER]->lock);
+    const enum tutti_reaching there = tutti_endpoint_map_named(endpoint[RECEIVER], SENDER, 0, &what, &held);
+    tutti_endpoint_release(endpoint[RECEIVER], held);
+    tutti_lock_give(&endpoint[RECEIVER]->lock);
+    return there == TUTTI_REACHED;
+}
+
+/* Last: the endpoints do not use the GPU again. refused: the mapping fails, as the GPU has gone. */
+static void reset_meanwhile(int refused)
+{
+    const uint64_t id = ++ids;
+    counted_refuse(refused);
+    counted_reset_meanwhile();
+    CHECK(!map(id), "a mapping for the GPU before its reset is used");
+    CHECK(!is_known(id), "the sender believes in a mapping that has gone with the GPU");
+    CHECK(!has_failed(id), "a mapping for a GPU that was reset meanwhile counts as one that fails");
+    CHECK(map(id) && is_known(id), "the allocation is not mapped after the reset");
+}
+
 static int rank_main(struct tutti_transport *transport, void *with)
 {
     struct kit kit;
@@ -305,6 +346,8 @@ static int rank_main(struct tutti_transport *transport, void *with)
 #if !defined(__SANITIZE_THREAD__) /* which holds a lock of its own around each atomic operation */
             replaced_in_between();
 #endif
+            reset_meanwhile(0);
+            reset_meanwhile(1);
         }
     }
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
