@@ -7,6 +7,7 @@
 #include "bench/pack/pack.h"
 #include "bench/tune/tune.h"
 #include "core/clock.h"
+#include "core/counters.h"
 #include "tutti/tutti.h"
 
 /* From SOLID on messages are contiguous, so that copy engines may carry them; shorter ones have gaps. */
@@ -225,8 +226,10 @@ static int message_can(struct tune *tune, int section, int way)
 
 static void open_section(struct tune *tune, int section)
 {
-    static const int reaches[][2] = {
-#define TUTTI_PROTOCOL(name, node, far, ...) {node, far},
+    static const struct {
+        int reaches[2], staged;
+    } rows[] = {
+#define TUTTI_PROTOCOL(name, node, far, outcome, ...) {{node, far}, TUTTI_OUTCOME_##outcome == TUTTI_OUTCOME_STAGED},
 #include "tutti/protocols.def"
 #undef TUTTI_PROTOCOL
     };
@@ -240,7 +243,7 @@ static void open_section(struct tune *tune, int section)
     else if (tune->most < tune_message_least(section))
         why = "all that is measured is below the least that goes past the MPI";
     for (int w = TUNE_ALGORITHMS; !why && w < TUNE_WAYS; w++) {
-        if (w != TUNE_way_staged && reaches[w - TUNE_ALGORITHMS][far])
+        if (!rows[w - TUNE_ALGORITHMS].staged && rows[w - TUNE_ALGORITHMS].reaches[far])
             *ways |= (unsigned)message_can(tune, section, w) << (w - TUNE_ALGORITHMS);
     }
     if (!why && *ways == 0)

@@ -15,15 +15,44 @@ static const struct tutti_protocol_row *protocol_row_of(int way)
     return way >= 0 && way < TUTTI_PROTOCOLS ? &tutti_protocols[way] : NULL;
 }
 
-const struct tutti_protocol_row *tutti_p2p_first(const struct tutti_protocol_rules *rules, int far, uint64_t bytes)
+/* Bits of the row and of its substitute. Rows that have one in common need the same, and fail together. */
+static unsigned bits_of(const struct tutti_protocol_row *row)
+{
+    return (1U << (row - tutti_protocols) | 1U << row->ops->instead) & ((1U << TUTTI_PROTOCOLS) - 1);
+}
+
+/* The row of the next rule for ranks of the node, but for those that have been asked. NULL: the MPI's. */
+static const struct tutti_protocol_row *rule_next(const struct tutti_protocol_rules *rules, uint64_t bytes, int *from,
+                                                  unsigned asked)
+{
+    for (;;) {
+        const struct tutti_protocol_row *row = protocol_row_of(rules->next(0, bytes, from));
+        if (!row || !row->ops->post)
+            return NULL;
+        if (!(bits_of(row) & asked))
+            return row;
+    }
+}
+
+const struct tutti_protocol_row *tutti_p2p_first(const struct tutti_protocol_rules *rules, int far, uint64_t bytes,
+                                                 int *from)
+{
+    *from = 0;
+    const struct tutti_protocol_row *row = protocol_row_of(rules->next(far, bytes, from));
+    if (!far && (!row || row->outcome == TUTTI_OUTCOME_STAGED))
+        tutti_why_set(rules->why(*from));
+    return row && row->ops->post ? row : NULL;
+}
+
+int tutti_p2p_moves_blocks(const struct tutti_protocol_rules *rules, uint64_t bytes)
 {
     int from = 0;
-    const struct tutti_protocol_row *row = protocol_row_of(rules->next(far, bytes, &from));
-    if (row && row->ops->post)
-        return row;
-    if (!far)
+    const struct tutti_protocol_row *row;
+    while ((row = rule_next(rules, bytes, &from, 0)) && row->outcome == TUTTI_OUTCOME_STAGED)
+        ;
+    if (!row)
         tutti_why_set(rules->why(from));
-    return NULL;
+    return row != NULL;
 }
 
 int tutti_p2p_reaches(struct tutti_p2p_worker *worker, int peer, int gpu, uint64_t bytes,
@@ -70,10 +99,16 @@ int tutti_p2p_row_reaches(struct tutti_p2p_worker *worker, const struct tutti_pr
            tutti_p2p_reaches(worker, peer, gpu, bytes, rules);
 }
 
-int tutti_p2p_leaves(struct tutti_p2p_worker *worker, const struct tutti_protocol_row *row, int peer,
-                     const struct tutti_memory *memory, uint64_t bytes, struct tutti_endpoint_verdict *verdict)
+int tutti_p2p_leaves(struct tutti_p2p_worker *worker, int peer, const struct tutti_memory *memory, uint64_t bytes,
+                     struct tutti_p2p_asked *asked, const struct tutti_protocol_rules *rules)
 {
-    return row->ops->leaves && row->ops->leaves(worker, peer, memory, bytes, verdict);
+    do {
+        const struct tutti_protocol_ops *const ops = asked->row->ops;
+        if (!ops->leaves || !ops->leaves(worker, peer, memory, bytes, asked))
+            return 0;
+        asked->rows |= bits_of(asked->row);
+    } while (asked->verdict.unwaited && (asked->row = rule_next(rules, bytes, &asked->from, asked->rows)));
+    return 1;
 }
 
 int tutti_p2p_is_looked_for(const struct tutti_p2p_worker *worker, int peer, uint64_t bytes)
@@ -99,17 +134,23 @@ static const struct tutti_protocol_row *post_cheapest(struct tutti_p2p_worker *w
 const struct tutti_protocol_row *tutti_p2p_choose(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send,
                                                   const struct tutti_protocol_rules *rules, struct tutti_pack_job *job)
 {
-    for (int from = 0, first = 1;; first = 0) {
-        const struct tutti_protocol_row *row = protocol_row_of(rules->next(0, send->bytes, &from));
-        const int left_to_mpi = !row || !row->ops->post;
-        if (left_to_mpi && !send->agreed) {
+    unsigned asked = send->asked.rows;
+    int from = send->asked.from, first = from == 0;
+    const struct tutti_protocol_row *row = first ? rule_next(rules, send->bytes, &from, asked) : send->asked.row;
+    for (;; first = 0, row = rule_next(rules, send->bytes, &from, asked)) {
+        const int left_to_mpi = !row;
+        if (left_to_mpi) {
+            row = &tutti_protocols[tutti_protocols->ops->instead];
             if (first)
                 tutti_why_set(rules->why(from));
-            return NULL;
+            if (!send->agreed || bits_of(row) & asked)
+                return NULL;
         }
-        if (left_to_mpi)
-            row = &tutti_protocols[(row ? row : tutti_protocols)->ops->instead];
-        if (row->ops->can(worker, send) || send->agreed)
-            return post_cheapest(worker, send, row, job);
+        if (!row->ops->can(worker, send) && !send->agreed)
+            continue;
+        const struct tutti_protocol_row *const posted = post_cheapest(worker, send, row, job);
+        if (posted || left_to_mpi)
+            return posted;
+        asked |= bits_of(row);
     }
 }

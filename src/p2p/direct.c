@@ -55,7 +55,7 @@ void tutti_direct_show(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
         direct_name(worker, send);
     if ((send->shown != TUTTI_SHOWN && send->shown != TUTTI_SHOWN_BY_ID) || send->agreed)
         return;
-    tutti_endpoint_account(worker->endpoint, rndv, &send->verdict);
+    tutti_endpoint_account(worker->endpoint, rndv, &send->asked.verdict);
     if (send->shown == TUTTI_SHOWN_BY_ID && atomic_load_explicit(&rndv->pays, memory_order_relaxed))
         direct_name(worker, send);
 }
@@ -70,9 +70,10 @@ int tutti_rndv_reaches(struct tutti_p2p_worker *worker, int peer, int gpu)
 
 /* The answer that direct_cost() and the row `packed` would give, without a rendezvous. */
 static int p2p_direct_leaves(struct tutti_p2p_worker *worker, int peer, const struct tutti_memory *memory,
-                             uint64_t bytes, struct tutti_endpoint_verdict *verdict)
+                             uint64_t bytes, struct tutti_p2p_asked *asked)
 {
-    return tutti_endpoint_leaves_now(worker->endpoint, peer, memory->gpu, memory->id, memory->bytes, bytes, verdict) &&
+    return tutti_endpoint_leaves_now(worker->endpoint, peer, memory->gpu, memory->id, memory->bytes, bytes,
+                                     &asked->verdict) &&
            !TUTTI_NO(UNMAPPED);
 }
 

@@ -1,6 +1,7 @@
 /* Protocol `landed`: the sender's GPU copies a short message into host memory that both processes map
- * (team/endpoint: endpoint_landing.c), and the sender does not wait for it. The receiver takes it from there. No rule
- * names it: messages that the MPI would carry land instead, since their allocation is not mapped. */
+ * (team/endpoint: endpoint_landing.c), and the sender does not wait for it. The receiver takes it from there. It needs
+ * no memory of a GPU to be mapped, so the default rules name it behind `direct`: it takes messages that the MPI would
+ * carry otherwise. */
 #include <string.h>
 
 #include "bounce/bounce.h"
@@ -11,8 +12,32 @@ enum { LATE_NS = 25000 };
 
 /* ---- sender ---- */
 
-int tutti_landed_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
+static int landed_asks(const struct tutti_p2p_worker *worker, int peer, int gpu, struct tutti_p2p_asked *asked)
 {
+    return asked->lands = asked->verdict.unwaited && tutti_endpoint_lands_now(worker->endpoint, peer, gpu);
+}
+
+static int landed_leaves(struct tutti_p2p_worker *worker, int peer, const struct tutti_memory *memory, uint64_t bytes,
+                         struct tutti_p2p_asked *asked)
+{
+    (void)bytes;
+    return asked->verdict.unwaited && !landed_asks(worker, peer, memory->gpu, asked);
+}
+
+static int landed_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
+{
+    return send->asked.lands || landed_asks(worker, (int)send->rndv->to, send->gpu, &send->asked);
+}
+
+static enum tutti_protocol_cost landed_cost(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
+{
+    (void)worker;
+    return send->asked.lands ? TUTTI_COST_READY : TUTTI_COST_NEVER;
+}
+
+static int landed_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_pack_job *job)
+{
+    (void)job;
     return tutti_endpoint_land(worker->endpoint, send->rndv, send->lowest, send->bytes) == TUTTI_OK &&
            tutti_rndv_move(send->rndv, TUTTI_RNDV_FREE, TUTTI_RNDV_LANDING);
 }
@@ -93,13 +118,14 @@ static int landed_drop(struct tutti_p2p_fetch *f)
     return landed_look(f, &data) != TUTTI_REACH_LATER;
 }
 
-const struct tutti_protocol_ops tutti_landed_ops = {.poll = landed_poll,
+const struct tutti_protocol_ops tutti_landed_ops = {.reaches = tutti_rndv_reaches,
+                                                    .leaves = landed_leaves,
+                                                    .can = landed_can,
+                                                    .cost = landed_cost,
+                                                    .post = landed_post,
+                                                    .poll = landed_poll,
                                                     .cancel = landed_cancel,
                                                     .fetch = landed_fetch,
                                                     .fetched = landed_fetched,
                                                     .drop = landed_drop,
                                                     .instead = TUTTI_PROTOCOLS};
-
-const struct tutti_protocol_row tutti_landed_row = {
-    "landed",          {0, 0},           TUTTI_OUTCOME_STAGED, "copied into memory that its receiver maps",
-    "staged by ranks", &tutti_landed_ops};

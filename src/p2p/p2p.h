@@ -67,6 +67,15 @@ enum tutti_shown {                    /* how the rendezvous names the buffer */
                    TUTTI_SHOWN_KNOWN  /* as an allocation that the receiver keeps mapped */
 };
 
+/* What rows have answered before a message had a rendezvous; all zero at first, but for what the caller knows. */
+struct tutti_p2p_asked {
+    const struct tutti_protocol_row *row; /* which the rules name first of those that do not leave the message; */
+    int from;                             /* the place behind it in the rules; 0: no row has been asked */
+    unsigned rows;                        /* bits of those that leave it, and of their substitutes */
+    int lands;                            /* landed.c: 1: it can land */
+    struct tutti_endpoint_verdict verdict;
+};
+
 /* One message at its sender. The caller fills the first members, zero for unknown ones, and keeps the memory until
  * tutti_p2p_data_out() and tutti_p2p_send_done() have returned 1. */
 struct tutti_p2p_send {
@@ -83,7 +92,7 @@ struct tutti_p2p_send {
     const char *lowest;               /* lowest byte of the elements; NULL: they are not in one allocation */
     uint64_t allocation, extent;      /* its id and bytes (struct tutti_memory); 0: not known */
     struct tutti_endpoint_memo *memo; /* NULL: none */
-    struct tutti_endpoint_verdict verdict;
+    struct tutti_p2p_asked asked;
     /* Other nodes: */
     int to;            /* rank of the transport */
     uint64_t fragment; /* bytes; set by can() */
@@ -104,9 +113,13 @@ struct tutti_p2p_send {
     struct tutti_p2p_send *next, **at; /* links of the list */
 };
 
-/* The row that the first rule names for a message of so many bytes, to ranks of the node or (far) of others. NULL:
- * the MPI has the message; among ranks of the node the reason is set (core/reasons.h). */
-const struct tutti_protocol_row *tutti_p2p_first(const struct tutti_protocol_rules *rules, int far, uint64_t bytes);
+/* The row that the first rule names for a message of so many bytes, to ranks of the node or (far) of others; *from: the
+ * place behind that rule. NULL: the MPI has the message. Where it is staged by rule among ranks of the node, the reason
+ * is set (core/reasons.h). */
+const struct tutti_protocol_row *tutti_p2p_first(const struct tutti_protocol_rules *rules, int far, uint64_t bytes,
+                                                 int *from);
+/* 1 if a row of the rules moves blocks of collectives of so many bytes; otherwise the reason is set. */
+int tutti_p2p_moves_blocks(const struct tutti_protocol_rules *rules, uint64_t bytes);
 /* Local, before a rendezvous with rank `peer` of the node is taken for a message of so many bytes in memory of the
  * GPU. 1 if a row of the rules reaches the peer; 0: none does, and the reason is set. */
 int tutti_p2p_reaches(struct tutti_p2p_worker *worker, int peer, int gpu, uint64_t bytes,
@@ -116,23 +129,22 @@ int tutti_p2p_reaches(struct tutti_p2p_worker *worker, int peer, int gpu, uint64
  * copies through host memory would take. */
 int tutti_p2p_row_reaches(struct tutti_p2p_worker *worker, const struct tutti_protocol_row *first, int peer, int gpu,
                           uint64_t bytes, const struct tutti_protocol_rules *rules);
-/* Local, after tutti_p2p_reaches(): 1 if the MPI is to carry the message, by the row that the first rule names; the
- * reason is set. No rendezvous is needed then. 0: *verdict, which the send keeps. The message is one run of bytes in
- * this memory. */
-int tutti_p2p_leaves(struct tutti_p2p_worker *worker, const struct tutti_protocol_row *row, int peer,
-                     const struct tutti_memory *memory, uint64_t bytes, struct tutti_endpoint_verdict *verdict);
+/* Local, after tutti_p2p_row_reaches() of asked->row, which tutti_p2p_first() has returned: 1 if the MPI is to carry
+ * the message; the reason is set. No rendezvous is needed then. 0: *asked, which the send keeps. The message is one run
+ * of bytes in this memory. Rows behind the first are asked if it is `unwaited`: no other message gains by them before
+ * it has a rendezvous. */
+int tutti_p2p_leaves(struct tutti_p2p_worker *worker, int peer, const struct tutti_memory *memory, uint64_t bytes,
+                     struct tutti_p2p_asked *asked, const struct tutti_protocol_rules *rules);
 /* Local, once for each message. 1 if the MPI is to carry a message of so many bytes, since the peer has received the
  * last such messages of this rank into memory of the host (to_host.c). */
 int tutti_p2p_goes_to_host(struct tutti_p2p_worker *worker, int peer, uint64_t bytes);
-/* Local. Begins to copy a short message of one run of bytes to where its receiver takes it (landed.c): 1; its
- * rendezvous is new. 0: it has to take another way. */
-int tutti_landed_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
 /* Local. 1 if the receives of rank `peer` of the node look for the RTS of a message of so many bytes; otherwise the
  * reason is set. */
 int tutti_p2p_is_looked_for(const struct tutti_p2p_worker *worker, int peer, uint64_t bytes);
-/* The choice of a protocol for a message to a rank of the node. The first rule whose protocol can carry the message
- * names a row; of that row and its substitute the one with the smaller cost is taken. Posts the message, and returns
- * the row; NULL: no protocol can, and the reason is set. job: see tutti_protocol_ops. */
+/* The choice of a protocol for a message to a rank of the node. The rules name rows; of the first one that can carry
+ * the message and its substitute, the one with the smaller cost is taken. If neither can now, rows with another
+ * substitute are asked. Posts the message, and returns the row; NULL: no protocol can, and the reason is set. job: see
+ * tutti_protocol_ops. */
 const struct tutti_protocol_row *tutti_p2p_choose(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send,
                                                   const struct tutti_protocol_rules *rules, struct tutti_pack_job *job);
 

@@ -43,7 +43,8 @@ static int protocol_find_far(const char *name)
     return protocol_find(name, 1);
 }
 
-const struct tutti_names tutti_protocol_names = {"way of messages", "staged packed direct engines", protocol_find_near};
+const struct tutti_names tutti_protocol_names = {"way of messages", "staged landed packed direct engines",
+                                                 protocol_find_near};
 static const struct tutti_names protocol_names_far = {"way of messages", "staged pipelined", protocol_find_far};
 
 /* ---- rules ---- */

@@ -6,8 +6,8 @@
 #include "core/counters.h"
 #include "rules/rules.h"
 
-struct tutti_endpoint_verdict;
 struct tutti_memory;
+struct tutti_p2p_asked;
 struct tutti_p2p_worker;
 struct tutti_p2p_send;
 struct tutti_p2p_recv;
@@ -35,10 +35,10 @@ struct tutti_protocol_ops {
     /* Before a rendezvous is taken: 1 if rank `peer` of the node can receive messages from memory of this GPU by the
      * protocol now; otherwise the reason is set. NULL: of messages to other nodes, and the MPI's. */
     int (*reaches)(struct tutti_p2p_worker *worker, int peer, int gpu);
-    /* Before a rendezvous is taken: 1 if the MPI is to have this message, a run of bytes in this memory; the reason is
-     * set. NULL: never. */
+    /* Before a rendezvous is taken: 1 if the row and its substitute leave this message, a run of bytes in this memory,
+     * to the rows behind them; the reason is set. NULL: never. */
     int (*leaves)(struct tutti_p2p_worker *worker, int peer, const struct tutti_memory *memory, uint64_t bytes,
-                  struct tutti_endpoint_verdict *verdict);
+                  struct tutti_p2p_asked *asked);
     /* 1 if the protocol can carry this message at all. */
     int (*can)(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
     /* What it needs for this message, which it can carry. May take resources that post() uses. */
@@ -80,13 +80,11 @@ extern const struct tutti_protocol_row tutti_protocols[TUTTI_PROTOCOLS];
  * posted the message: the sender packs a message that the receiver does not fetch in time. NULL: nothing to do now. */
 const struct tutti_protocol_ops *tutti_protocol_at(uint32_t state);
 
-/* direct.c, engines.c, both.c, packed.c, carried.c, put.c, pipelined.c. carried: the fallback of packed if the receiver
- * can map nothing of the sender; put: what the receiver of an offered message may ask for. The section `message` names
- * neither. */
-extern const struct tutti_protocol_ops tutti_direct_ops, tutti_engines_ops, tutti_packed_ops, tutti_carried_ops,
-    tutti_put_ops, tutti_landed_ops, tutti_pipelined_ops;
-/* landed.c: no row of the table: the door takes it in place of the MPI. */
-extern const struct tutti_protocol_row tutti_landed_row;
+/* direct.c, engines.c, packed.c, landed.c, carried.c, put.c, pipelined_row.c. carried: the fallback of packed if the
+ * receiver can map nothing of the sender; put: what the receiver of an offered message may ask for. The section
+ * `message` names neither. */
+extern const struct tutti_protocol_ops tutti_direct_ops, tutti_engines_ops, tutti_packed_ops, tutti_landed_ops,
+    tutti_carried_ops, tutti_put_ops, tutti_pipelined_ops;
 
 /* The names in rules of messages to ranks of the node. */
 extern const struct tutti_names tutti_protocol_names;

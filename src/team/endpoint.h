@@ -154,9 +154,9 @@ int tutti_endpoint_share_later(struct tutti_endpoint *endpoint, struct tutti_rnd
  * as it is short and a mapping does not pay yet. needs_scratch: 1 if the peer is to have this rank's scratch.
  * distrust: the peer does not keep the allocation mapped. */
 struct tutti_endpoint_verdict {
-    int made;  /* 0: not yet */
-    int alone; /* by the caller: 1: the message is no part of a burst, whose kernels would be launched together */
-    int lands; /* by the caller: 1: it lands if the MPI is to have it */
+    int made;     /* 0: not yet */
+    int alone;    /* by the caller: 1: the message is no part of a burst, whose kernels would be launched together */
+    int unwaited; /* by the caller: 1: of up to TUTTI_LANDING_BYTES, one run of bytes, its call does not wait for it */
     enum tutti_pays pays;
     int scratch_pays;
 };
@@ -191,8 +191,8 @@ static inline uint64_t tutti_pieces(uint64_t bytes, uint64_t piece)
  * Once for each message. */
 int tutti_endpoint_goes_to_host(struct tutti_endpoint *endpoint, int peer);
 
-/* Messages that land (endpoint_landing.c). lands: 1 if short nonblocking ones from this GPU do, in place of the MPI's.
- * lands_now: 1 if this one can, which the MPI is to have otherwise; after some of them a thread beside makes what is
+/* Messages that land (endpoint_landing.c). lands: 1 if short messages from this GPU do that no call waits for, so that
+ * no copy of them begins early. lands_now: 1 if this one can; after some that cannot a thread beside makes what is
  * necessary. land: begins to copy the message, one run of bytes, and its word: the rendezvous is new. A status;
  * TUTTI_ERR_UNAVAILABLE: the message has to take another way. landed: 1 if it has, so that the program's buffer is not
  * read any more. late: it has not, long after it was sent. by_engine: 1 if copy engines make such copies now.

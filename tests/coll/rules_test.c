@@ -33,6 +33,7 @@ static void takes(void **state)
         "allreduce:",
         "bcast: 0-8k@mpi *@fetch gather: *@fetch scatter: *@fetch allgather: *@fetch alltoall: *@mpi neighbor: *@fetch",
         "message: *@packed message_far: *@pipelined shmem_put_1: 0-8k@direct *@copy_engine shmem_get_1024: *@direct",
+        "message: *@direct 0-16k@landed *@staged",
     };
     char wrong[160];
     for (size_t i = 0; i < sizeof right / sizeof right[0]; i++)
@@ -58,6 +59,8 @@ static void refuses(void **state)
         {"reduce: *@direct exscan: *@direct", "no collective 'exscan'"},
         {"barrier: *@ll", "no collective 'barrier'"},
         {"scan: *@leader_twosho", "known are: staged oneshot twoshot direct leader leader_oneshot leader_twoshot"},
+        {"message: *@land", "known are: staged landed packed direct engines"},
+        {"message_far: *@landed", "known are: staged pipelined"},
         {"*@oneshot", "cannot read '*@oneshot'"},
         {"allreduce: 8k@oneshot", "no range of bytes '8k'"},
         {"allreduce: 8k-4k@oneshot", "no range of bytes '8k-4k'"},

@@ -65,7 +65,7 @@ holds "$said" '^  measured +none for this device' "no measured rules"
 holds "$said" '^  defaults +allreduce: .*@' "default rules"
 holds "$said" 'shmem_stream: 0-4m@channel .*shmem_move: 0-2m@channel .*aware: ' "rules of every device"
 holds "$said" '^  oneshot +[a-z]' "algorithms"
-for name in split_direct packed two_rounds swap joined binomial; do
+for name in split_direct landed packed two_rounds swap joined binomial; do
     holds "$said" "^  $name +[a-z]" "the name $name"
 done
 

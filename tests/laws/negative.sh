@@ -69,6 +69,7 @@ breach src/mpi/b.c 'static struct row rows[] = {{"host", 1}, {NULL, 0}};' 'a dev
 breach include/b.h '#include "core/status.h"' 'a public header includes a private one'
 breach src/mpi/b.c 'int is = way == TUTTI_PROTOCOL_direct;' 'a protocol by name, outside of its row: src/mpi/b.c:1'
 breach src/mpi/b.c 'recv->far = &tutti_pipelined_ops;' 'a protocol by name, outside of its row: src/mpi/b.c:1'
+breach src/mpi/b.c 'sent->row = find(&tutti_landed_ops);' 'a protocol by name, outside of its row: src/mpi/b.c:1'
 breach src/p2p/choose.c 'if (way != TUTTI_PROTOCOL_staged) post();' 'a protocol by name, outside of its row: src/p2p/choose.c:1'
 breach src/device/cuda/b.c 'void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW);' 'entries of NVML looked up outside src/core/nvml.c: src/device/cuda/b.c:1'
 breach src/core/b.c 'start = dlsym(library, "nvmlInit_v2");' 'entries of NVML looked up outside src/core/nvml.c: src/core/b.c:1'

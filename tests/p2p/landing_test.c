@@ -1,6 +1,6 @@
-/* Messages that land (team/endpoint/endpoint_landing.c), between two ranks that are threads: from which message on they
- * do, whether a kernel or a copy engine copies them, how many at a time, and what a receiver makes of a rendezvous that
- * has no place. */
+/* Messages that land (team/endpoint/endpoint_landing.c), between two ranks that are threads: by which rules and from
+ * which message on they do, whether a kernel or a copy engine copies them, how many at a time, and what a receiver
+ * makes of a rendezvous that has no place. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -12,10 +12,10 @@
 #include "p2p/own.h"
 #include "support/rndv_set.h"
 #include "team/control.h"
-#include "team/endpoint.h"
+#include "team/endpoint/endpoint_own.h"
 #include "team/kit.h"
 
-enum { RANKS = 2, BYTES = 1001, SCRATCH = 1 << 20, STAGED = 37, BY_ENGINE = 256, LATE_AGAIN = 100 };
+enum { RANKS = 2, BYTES = 1001, SCRATCH = 1 << 20, STAGED = 37, BY_ENGINE = 256, LATE_AGAIN = 100, ALLOCATION = 77 };
 
 static struct side {
     struct tutti_endpoint *endpoint;
@@ -91,6 +91,131 @@ static void polled(int since_us, int landed_us, int late)
     release(rndv);
 }
 
+/* ---- by rules ---- */
+
+static const char *rows[3]; /* that the rules name, up to NULL */
+
+static int rules_next(int far, size_t bytes, int *from)
+{
+    (void)far, (void)bytes;
+    return *from < 3 && rows[*from] ? tutti_protocol_names.find(rows[(*from)++]) : -1;
+}
+
+static enum tutti_reason rules_why(int from)
+{
+    (void)from;
+    return TUTTI_REASON_RULES;
+}
+
+static const struct tutti_protocol_rules rules = {rules_next, rules_why};
+
+/* UNASKED: unwaited, but no row is asked before the rendezvous; FAILS: unwaited, but it cannot land after all. */
+enum how { WAITED, UNWAITED, FAILS, UNASKED, BLOCK, HOWS };
+static const char *const hows[HOWS] = {"waited for", "not waited for", "fails", "not asked before", "a block"};
+static int slow; /* 1: mapping takes long, and never pays */
+
+/* The name of the row that takes a message by rules that name up to three rows; "the MPI". */
+static const char *taken_by(enum how how)
+{
+    struct tutti_p2p_worker worker = {.endpoint = side[0].endpoint, .node = side[0].node};
+    const struct tutti_memory memory = {.kind = TUTTI_MEMORY_DEVICE,
+                                        .gpu = side[0].gpu,
+                                        .base = side[0].memory,
+                                        .bytes = TUTTI_LANDING_BYTES,
+                                        .id = ALLOCATION};
+    struct tutti_p2p_send send = {
+        .elements = {.plan = tutti_plan_of_byte(), .count = BYTES, .buffer = side[0].memory, .whole = 1},
+        .bytes = BYTES,
+        .gpu = side[0].gpu,
+        .agreed = how == BLOCK,
+        .lowest = side[0].memory,
+        .allocation = memory.id + (how == BLOCK), /* the blocks' has a name afterwards */
+        .extent = memory.bytes,
+        .asked.verdict = {.alone = 1, .unwaited = how != WAITED && how != BLOCK}};
+    struct tutti_p2p_asked *const asked = &send.asked;
+    if (how < UNASKED && (!(asked->row = tutti_p2p_first(&rules, 0, BYTES, &asked->from)) ||
+                          tutti_p2p_leaves(&worker, 1, &memory, BYTES, asked, &rules)))
+        return "the MPI";
+    if (!CHECK((send.rndv = tutti_endpoint_rndv(side[0].endpoint, 1, side[0].gpu)) != NULL, "no rendezvous"))
+        return "";
+    send.rndv->bytes = BYTES;
+    if (how == FAILS)
+        send.bytes = TUTTI_LANDING_BYTES + 1;
+    const struct tutti_protocol_row *const row = tutti_p2p_choose(&worker, &send, &rules, NULL);
+    if (!row) {
+        tutti_endpoint_withdraw(side[0].endpoint, send.rndv);
+        return "the MPI";
+    }
+    CHECK(tutti_rndv_is(send.rndv, strcmp(row->name, "landed") == 0 ? TUTTI_RNDV_LANDING : TUTTI_RNDV_GET),
+          "a message by %s is not on its way", row->name);
+    row->ops->cancel(&worker, &send);
+    return row->name;
+}
+
+static void by(enum how how, const char *wanted, enum tutti_reason why, const char *first, const char *second,
+               const char *third)
+{
+    rows[0] = first, rows[1] = second, rows[2] = third;
+    tutti_why_take(TUTTI_REASON_NONE);
+    const char *const got = taken_by(how);
+    const enum tutti_reason reason = tutti_why_take(TUTTI_REASON_NONE);
+    CHECK(strcmp(got, wanted) == 0, "%s, %s %s %s: by %s, not by %s", hows[how], first, second ? second : "",
+          third ? third : "", got, wanted);
+    CHECK(why == TUTTI_REASON_NONE || reason == why, "%s, %s %s: %s", hows[how], first, second ? second : "",
+          tutti_reasons[reason].text);
+}
+
+static int moves_blocks(const char *first, const char *second)
+{
+    rows[0] = first, rows[1] = second, rows[2] = NULL;
+    return tutti_p2p_moves_blocks(&rules, BYTES);
+}
+
+/* Before the places are pinned none lands. One of these messages counts, the last. */
+static void by_rules_before(void)
+{
+    const char *const direct = slow ? "the MPI" : "direct";
+    by(WAITED, direct, TUTTI_REASON_NONE, "direct", "landed", NULL);
+    by(WAITED, direct, TUTTI_REASON_NONE, "landed", "direct", "staged");
+    by(WAITED, "the MPI", TUTTI_REASON_RULES, "landed", "staged", NULL);
+    by(UNWAITED, "the MPI", TUTTI_REASON_RULES, "staged", "landed", NULL);
+    if (!slow) /* the next message would show the scratch that a block takes */
+        by(BLOCK, "direct", TUTTI_REASON_NONE, "landed", "staged", NULL);
+    by(UNWAITED, direct, TUTTI_REASON_NONE, "direct", "staged", NULL);
+    by(UNWAITED, direct, TUTTI_REASON_NONE, "landed", "direct", "staged");
+}
+
+static void by_rules(void)
+{
+    const enum tutti_reason unmapped = slow ? TUTTI_REASON_UNMAPPED : TUTTI_REASON_NONE;
+    const char *const direct = slow ? "the MPI" : "direct", *const behind = slow ? "landed" : "direct";
+    for (enum how how = UNWAITED; how <= UNASKED; how += UNASKED - UNWAITED) {
+        by(how, "landed", how == UNWAITED ? TUTTI_REASON_RULES : TUTTI_REASON_NONE, "landed", NULL, NULL);
+        by(how, "landed", TUTTI_REASON_NONE, "landed", "direct", "packed");
+        by(how, behind, unmapped, "direct", "landed", NULL);
+        by(how, behind, unmapped, "direct", "packed", "landed");
+        by(how, direct, unmapped, "direct", "staged", "landed");
+        by(how, "the MPI", TUTTI_REASON_RULES, "staged", "landed", NULL);
+    }
+    by(FAILS, direct, unmapped, "direct", "landed", "engines");
+    by(FAILS, "the MPI", TUTTI_REASON_RULES, "landed", "staged", NULL);
+    if (slow) { /* rows that fail together are asked once, and what the message loses is counted once */
+        const uint64_t before = side[0].endpoint->from[1].lost;
+        by(UNASKED, behind, unmapped, "direct", "landed", NULL);
+        const uint64_t once = side[0].endpoint->from[1].lost - before;
+        by(UNASKED, behind, unmapped, "direct", "engines", "landed");
+        CHECK(once > 0 && side[0].endpoint->from[1].lost == before + 2 * once, "a message is counted twice");
+    }
+    by(WAITED, "the MPI", TUTTI_REASON_RULES, "landed", "staged", "direct");
+    by(WAITED, direct, unmapped, "landed", "direct", NULL);
+    by(WAITED, direct, unmapped, "direct", "landed", NULL);
+    by(BLOCK, "direct", TUTTI_REASON_NONE, "landed", "staged", NULL);
+    by(BLOCK, "direct", TUTTI_REASON_NONE, "landed", "direct", NULL);
+    CHECK(moves_blocks("landed", "direct") && moves_blocks("direct", "staged"), "blocks do not move");
+    CHECK(!moves_blocks("landed", "staged") && !moves_blocks("staged", "direct") && !moves_blocks("landed", NULL),
+          "blocks move by no row");
+}
+
 static int lands(void)
 {
     return tutti_endpoint_lands_now(side[0].endpoint, 1, side[0].gpu);
@@ -100,11 +225,18 @@ static void all(void)
 {
     struct tutti_endpoint *const endpoint = side[0].endpoint;
     const int gpu = side[0].gpu;
-    for (int i = 0; i <= STAGED; i++) {
+    by_rules_before();
+    for (int i = 1; i <= STAGED; i++) {
         CHECK(!tutti_endpoint_lands_now(endpoint, 0, gpu), "a message of this rank to itself lands");
         CHECK(!tutti_endpoint_lands(endpoint, gpu) && !lands(), "message %d lands", i);
     }
+    for (const uint64_t until = tutti_now_ns() + UINT64_C(20000000000);
+         slow && !tutti_endpoint_lands(endpoint, gpu) && tutti_now_ns() < until;) /* a thread makes the places */
+        sched_yield();
     CHECK(tutti_endpoint_lands(endpoint, gpu) && lands(), "messages do not land after %d staged ones", STAGED);
+    by_rules();
+    if (slow) /* the kernels are not loaded */
+        return;
     for (int n = 0; n < 10; n++)
         message(n, 0);
     CHECK(!tutti_endpoint_lands_by_engine(endpoint, gpu), "engines, though no kernel was late");
@@ -123,10 +255,12 @@ static void all(void)
     char *data;
     for (int i = 0; i <= TUTTI_LANDINGS; i++) {
         CHECK(lands() == (i < TUTTI_LANDINGS), "a message beside %d others", i);
+        by(UNWAITED, i < TUTTI_LANDINGS ? "landed" : "the MPI",
+           i < TUTTI_LANDINGS ? TUTTI_REASON_RULES : TUTTI_REASON_MANY, "landed", "staged", NULL);
         rndv[i] = tutti_endpoint_rndv(endpoint, 1, gpu);
         rndv[i]->bytes = BYTES;
     }
-    CHECK(tutti_why_take(TUTTI_REASON_NONE) == TUTTI_REASON_MANY, "why no place is left");
+    CHECK(!lands() && tutti_why_take(TUTTI_REASON_NONE) == TUTTI_REASON_MANY, "why no place is left");
     CHECK(tutti_endpoint_land(endpoint, rndv[TUTTI_LANDINGS], side[0].memory, BYTES) == TUTTI_ERR_UNAVAILABLE &&
               tutti_endpoint_land(endpoint, rndv[0], side[0].memory, TUTTI_LANDING_BYTES + 1) == TUTTI_ERR_UNAVAILABLE,
           "a message lands where it has no place");
@@ -172,8 +306,10 @@ static int rank_of(struct tutti_transport *transport, void *with)
     return check_failed() != 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    (void)argv;
+    slow = argc > 1;
     const int failed = tutti_threads_run(RANKS, rank_of, NULL);
     printf("%ld checks, %ld failed\n", check_done(), check_failed());
     return failed != 0;

@@ -31,7 +31,7 @@ enum {
 };
 
 static uint64_t usual = USUAL, ids;
-static int turning;
+static int turning, unwaited;
 
 static inline uint64_t usual_ns(void)
 {
@@ -83,7 +83,7 @@ static inline void begin(const struct tutti_device *device, int owes)
     endpoint.owed = owes ? USUAL : 0;
     from[PEER].endpoint = &endpoint;
     usual = USUAL;
-    turning = 0;
+    turning = unwaited = 0;
 }
 
 static struct tutti_endpoint_verdict verdict;
@@ -92,7 +92,7 @@ static struct tutti_endpoint_verdict verdict;
 static inline enum tutti_pays message(uint64_t id, uint64_t extent, uint64_t bytes, int alone)
 {
     struct tutti_rndv *rndv = &mine->rndv[0];
-    const struct tutti_endpoint_verdict not_yet = {.alone = alone};
+    const struct tutti_endpoint_verdict not_yet = {.alone = alone, .unwaited = unwaited};
     rndv->share.what.id = id;
     rndv->share.what.bytes = extent;
     rndv->bytes = bytes;

@@ -94,6 +94,25 @@ static void lost(void)
     ASKED(++ids, 0, LONG, messages_that_lose(USUAL, 5000 + LONG / 1024), TUTTI_PAYS, "on GPUs of their own");
 }
 
+/* Messages that land lose a quarter, once they do, and do not wait for others of a burst. */
+static void landing(void)
+{
+    const uint64_t loses = 5500 + 3072 + SHORT / 5;
+    for (int lands = 0; lands < 2; lands++) {
+        begin(&without_engines, 1);
+        endpoint.gpu[0].lands = lands ? TUTTI_LANDS : TUTTI_LANDS_TRIED;
+        from[PEER].lost = USUAL + KERNELS; /* no matter here */
+        ASKED(++ids, 0, SHORT, messages_that_lose(USUAL, loses), TUTTI_PAYS, "messages that are waited for");
+        unwaited = 1;
+        ASKED(++ids, 0, SHORT, messages_that_lose(USUAL, lands ? loses / 4 : loses), TUTTI_PAYS, "others");
+        theirs->maps[0][0] = TUTTI_MAPS;
+        ids++;
+        for (int again = 0; again < 2; again++)
+            message(ids, 0, SHORT, 0);
+        CHECK(left() == lands, "messages of a burst, beside scratch, where they land: %d: left %d", lands, left());
+    }
+}
+
 /* The accounts of some allocations share a place: each has its own, the latest ones first. */
 static void places(void)
 {
@@ -395,6 +414,7 @@ int main(int argc, char **argv)
         rental();
         prices();
         lost();
+        landing();
         places();
         made_before();
         credit();

@@ -51,7 +51,7 @@ static int fetch_can(const struct tutti_team *team, const struct tutti_call *cal
         return 0;
     if (!fetch_peers_reach(team, move))
         return TUTTI_NO(SCRATCH_UNREACHED);
-    return most == 0 || tutti_p2p_first(&tutti_rules_of_messages, 0, most) != NULL;
+    return most == 0 || tutti_p2p_moves_blocks(&tutti_rules_of_messages, most);
 }
 
 /* ---- sending ---- */

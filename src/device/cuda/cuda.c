@@ -303,7 +303,7 @@ static const char cuda_rules[] =
     "partitioned_meet:"
     " 0-48k@kernel *@engine; "
     "message:"
-    " 0-16m@direct *@engines *@direct *@packed; "
+    " 0-16m@direct 0-16k@landed *@engines *@direct *@packed; "
     "message_put:"
     " 0-8191k@never 8m-24m@exchange 24m-1g@busy; "
     "message_to_host:"

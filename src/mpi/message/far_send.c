@@ -29,7 +29,7 @@ static int far_send_look(const struct tutti_message *message, struct tutti_far_r
     const struct tutti_layout *layout = tutti_layout_of(message->type);
     uint64_t bytes;
     if (!layout || !layout->plan || __builtin_mul_overflow((uint64_t)message->count, layout->plan->size, &bytes) ||
-        bytes <= TUTTI_FAR_RTS_BYTES || !(rts->row = tutti_p2p_first(&tutti_rules_of_messages, 1, bytes)))
+        bytes <= TUTTI_FAR_RTS_BYTES || !(rts->row = tutti_p2p_first(&tutti_rules_of_messages, 1, bytes, &(int){0})))
         return 0;
     const int world = tutti_endpoints_world(message->comm, message->dest);
     if (world < 0 || tutti_node_find(tutti_door.node, world) >= 0 ||

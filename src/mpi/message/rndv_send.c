@@ -18,24 +18,29 @@
 
 enum { BURST = 2, POLL_TURNS = 4 }; /* BURST: requests that are open beside a message of a burst */
 
-/* Finds the GPU that holds the elements, sent->core.gpu, and their lowest byte. */
-enum { PLACE_NONE, PLACE_SOME, PLACE_ONE }; /* not on one GPU; in several allocations; in one */
-static int send_place(struct tutti_send_request *sent, struct tutti_seen *seen, const char **lowest)
+/* All elements are in this allocation of a GPU, from `lowest` on. */
+static void send_place_in(struct tutti_send_request *sent, const struct tutti_memory *memory, const char *lowest)
 {
+    sent->core.gpu = memory->gpu;
+    sent->core.allocation = memory->id;
+    sent->core.extent = memory->bytes;
+    sent->core.lowest = lowest;
+}
+
+/* Finds the GPU that holds the elements, and their lowest byte if one allocation does. 0: no GPU holds them all. */
+static int send_place(struct tutti_send_request *sent, const struct tutti_memory *memory)
+{
+    struct tutti_seen seen; /* large, so its unused part is not cleared */
     const char *first, *end;
+    tutti_seen_begin(&seen, memory);
     tutti_elements_span(&sent->core.elements, &first, &end);
-    *lowest = first;
-    if (tutti_seen_holds(seen, first, end)) {
-        sent->core.gpu = seen->memory.gpu;
-        sent->core.allocation = seen->memory.id;
-        sent->core.extent = seen->memory.bytes;
-        return PLACE_ONE;
+    if (tutti_seen_holds(&seen, first, end)) {
+        send_place_in(sent, &seen.memory, first);
+        return 1;
     }
     const struct tutti_places *places = tutti_elements_places(&sent->core.elements);
-    if (!places->device || !tutti_places_reached(places))
-        return PLACE_NONE;
     sent->core.gpu = places->gpu;
-    return PLACE_SOME;
+    return places->device && tutti_places_reached(places);
 }
 
 /* How the data must leave: `now` if they must be out of the program's buffer before the receiver fetches them, since
@@ -114,46 +119,50 @@ static void write_rts(struct tutti_send_request *sent)
 struct rndv_send_ask {
     const struct tutti_layout *layout;
     uint64_t bytes;
-    int peer, reached; /* reached: 1: the peer was asked whether it receives such messages, and does */
-    struct tutti_endpoint_verdict verdict;
+    const char *lowest; /* its first byte, if it is one run of bytes in one allocation of a GPU; otherwise NULL */
+    int peer, reached;  /* reached: 1: the peer was asked whether it receives such messages, and does */
+    struct tutti_p2p_asked asked;
 };
 
-/* 1 if the message is one run of bytes in one allocation of a GPU, from *lowest on. */
-static int is_one_run(const struct tutti_message *message, const struct tutti_memory *memory,
-                      const struct rndv_send_ask *ask, const char **lowest)
+static const char *lowest_of_run(const struct tutti_message *message, const struct tutti_memory *memory,
+                                 const struct rndv_send_ask *ask)
 {
     const struct tutti_layout *layout = ask->layout;
-    const char *const base = memory->base;
-    *lowest = (const char *)message->buffer + layout->true_lower;
-    return layout->in_order && (layout->solid || message->count == 1) && memory->kind == TUTTI_MEMORY_DEVICE &&
-           *lowest >= base && *lowest + ask->bytes <= base + memory->bytes;
+    const char *const base = memory->base, *const lowest = (const char *)message->buffer + layout->true_lower;
+    const int is = layout->in_order && (layout->solid || message->count == 1) && memory->kind == TUTTI_MEMORY_DEVICE &&
+                   lowest >= base && lowest + ask->bytes <= base + memory->bytes;
+    return is ? lowest : NULL;
 }
 
 /* 1 if the message is a short one, and surely no part of a burst, that the peer probably receives into memory of the
  * host: the MPI is to have it. */
-static int send_is_for_host(const struct tutti_message *message, const struct tutti_memory *memory,
-                            const struct rndv_send_ask *ask, int blocking)
+static int send_is_for_host(const struct tutti_message *message, const struct rndv_send_ask *ask, int blocking)
 {
-    const char *lowest;
-    return (blocking || message->mode == TUTTI_SEND_WAITED) && message->mode != TUTTI_SEND_BUFFERED &&
-           is_one_run(message, memory, ask, &lowest) && tutti_p2p_goes_to_host(&tutti_p2p, ask->peer, ask->bytes);
+    return (blocking || message->mode == TUTTI_SEND_WAITED) && message->mode != TUTTI_SEND_BUFFERED && ask->lowest &&
+           tutti_p2p_goes_to_host(&tutti_p2p, ask->peer, ask->bytes);
+}
+
+/* 1 if the message is a short one, of one run of bytes, that its call does not wait for. */
+static int send_is_unwaited(const struct tutti_message *message, const struct rndv_send_ask *ask, int blocking)
+{
+    const enum tutti_send_mode mode = message->mode;
+    return !blocking && ask->bytes <= TUTTI_LANDING_BYTES && ask->lowest &&
+           (mode == TUTTI_SEND || mode == TUTTI_SEND_SYNCHRONOUS || mode == TUTTI_SEND_READY);
 }
 
 /* 1 if the MPI is to have the message, or the peer does not receive such messages, and the reason is set. Decides only
  * for messages of one run of bytes in one allocation; no rendezvous is taken for that. */
-static int send_leaves(const struct tutti_message *message, const struct tutti_memory *memory,
-                       const struct tutti_protocol_row *first, struct rndv_send_ask *ask)
+static int send_leaves(const struct tutti_memory *memory, struct rndv_send_ask *ask)
 {
-    const char *lowest;
-    if (!is_one_run(message, memory, ask, &lowest))
+    const struct tutti_protocol_rules *const rules = &tutti_rules_of_messages;
+    if (!ask->lowest)
         return 0;
     /* The program meets the GPU with this message, also if the MPI carries it. */
     if (tutti_endpoint_use(tutti_endpoint, memory->gpu) < 0)
         return 0;
-    ask->reached =
-        tutti_p2p_row_reaches(&tutti_p2p, first, ask->peer, memory->gpu, ask->bytes, &tutti_rules_of_messages) &&
-        tutti_p2p_is_looked_for(&tutti_p2p, ask->peer, ask->bytes);
-    return !ask->reached || tutti_p2p_leaves(&tutti_p2p, first, ask->peer, memory, ask->bytes, &ask->verdict);
+    ask->reached = tutti_p2p_row_reaches(&tutti_p2p, ask->asked.row, ask->peer, memory->gpu, ask->bytes, rules) &&
+                   tutti_p2p_is_looked_for(&tutti_p2p, ask->peer, ask->bytes);
+    return !ask->reached || tutti_p2p_leaves(&tutti_p2p, ask->peer, memory, ask->bytes, &ask->asked, rules);
 }
 
 /* A new request of the message, without a place and a rendezvous. NULL without memory. */
@@ -165,7 +174,7 @@ static struct tutti_send_request *send_described(const struct tutti_message *mes
         return NULL;
     sent->core.elements = tutti_message_elements(message->buffer, message->count, ask->layout);
     sent->core.bytes = ask->bytes;
-    sent->core.verdict = ask->verdict;
+    sent->core.asked = ask->asked;
     send_leaves_how(sent, ask->peer, blocking);
     sent->rts_bytes = rts_bytes_of(ask->layout, ask->bytes, ask->peer);
     sent->plan_held = ask->layout->derived;
@@ -178,9 +187,8 @@ static struct tutti_send_request *send_described(const struct tutti_message *mes
 static struct tutti_send_request *send_again(const struct tutti_message *message, const struct tutti_memory *memory,
                                              const struct rndv_send_ask *ask, int with_request, int blocking)
 {
-    const char *lowest;
-    if (!memory->id || !tutti_p2p_is_like(&tutti_p2p, ask->peer, ask->bytes, memory->id) ||
-        !is_one_run(message, memory, ask, &lowest) || !tutti_rts_fits(message, ask->layout, ask->bytes))
+    if (!memory->id || !tutti_p2p_is_like(&tutti_p2p, ask->peer, ask->bytes, memory->id) || !ask->lowest ||
+        !tutti_rts_fits(message, ask->layout, ask->bytes))
         return NULL;
     static __thread unsigned turn;
     if (turn++ % POLL_TURNS == 0)
@@ -188,12 +196,9 @@ static struct tutti_send_request *send_again(const struct tutti_message *message
     struct tutti_send_request *sent = send_described(message, ask, blocking);
     if (!sent)
         return NULL;
-    if (ask->verdict.alone) /* otherwise the first poll sets it: of a window it comes soon */
+    if (ask->asked.verdict.alone) /* otherwise the first poll sets it: of a window it comes soon */
         sent->core.since = tutti_now_ns();
-    sent->core.gpu = memory->gpu;
-    sent->core.allocation = memory->id;
-    sent->core.extent = memory->bytes;
-    sent->core.lowest = lowest;
+    send_place_in(sent, memory, ask->lowest);
     sent->row = tutti_p2p_again(&tutti_p2p, &sent->core, ask->peer, message->tag, ask->bytes < TUTTI_RTS_BYTES);
     if (sent->row && with_request && tutti_self_request(0, &sent->request, &sent->tag) != 0) {
         sent->tag = -1;
@@ -228,36 +233,6 @@ static int rndv_take(struct tutti_send_request *sent, int peer, int with_request
     return 1;
 }
 
-/* 1 if such a message may land. */
-static int lands_by_mode(const struct rndv_send_ask *ask, const struct tutti_message *message, int blocking)
-{
-    const enum tutti_send_mode mode = message->mode;
-    return !blocking && ask->bytes <= TUTTI_LANDING_BYTES &&
-           (mode == TUTTI_SEND || mode == TUTTI_SEND_SYNCHRONOUS || mode == TUTTI_SEND_READY);
-}
-
-/* A message that the MPI would have, since its allocation is not mapped, lands instead. NULL: the MPI has it. */
-static struct tutti_send_request *send_landing(const struct tutti_message *message, const struct tutti_memory *memory,
-                                               const struct rndv_send_ask *ask, int with_request)
-{
-    if (!tutti_endpoint_lands_now(tutti_endpoint, ask->peer, memory->gpu))
-        return NULL;
-    struct tutti_send_request *sent = send_described(message, ask, 0);
-    if (!sent)
-        return NULL;
-    sent->core.gpu = memory->gpu;
-    sent->core.allocation = memory->id;
-    sent->core.extent = memory->bytes;
-    sent->core.lowest = (const char *)message->buffer + ask->layout->true_lower;
-    if (!rndv_take(sent, ask->peer, with_request))
-        return give_up(sent);
-    if (!tutti_landed_post(&tutti_p2p, &sent->core))
-        return rndv_take_back(sent, with_request);
-    sent->row = &tutti_landed_row;
-    tutti_trace(TUTTI_TRACE_POSTED, ask->bytes);
-    return sent;
-}
-
 /* NULL: the MPI takes the message. Neither blocking calls nor persistent sends get a request here. */
 static struct tutti_send_request *new_send(const struct tutti_message *message, const struct tutti_memory *memory,
                                            int with_request, int blocking)
@@ -278,56 +253,44 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     if (message->mode == TUTTI_SEND_BUFFERED && bytes < TUTTI_SHORT_RTS_LEAST)
         return TUTTI_NONE(SHORT);
     struct rndv_send_ask ask = {.layout = layout, .bytes = bytes, .peer = peer};
-    ask.verdict.alone = blocking || atomic_load_explicit(&tutti_requests_open, memory_order_relaxed) < BURST;
-    if (memory && send_is_for_host(message, memory, &ask, blocking))
+    ask.asked.verdict.alone = blocking || atomic_load_explicit(&tutti_requests_open, memory_order_relaxed) < BURST;
+    ask.lowest = lowest_of_run(message, memory, &ask);
+    if (send_is_for_host(message, &ask, blocking))
         return TUTTI_NONE(TO_HOST);
-    struct tutti_send_request *sent = memory ? send_again(message, memory, &ask, with_request, blocking) : NULL;
+    struct tutti_send_request *sent = send_again(message, memory, &ask, with_request, blocking);
     if (sent)
         return sent;
     tutti_endpoint_poll(tutti_endpoint);
-    const struct tutti_protocol_row *const first = tutti_p2p_first(&tutti_rules_of_messages, 0, bytes);
-    if (!first)
+    if (!(ask.asked.row = tutti_p2p_first(&tutti_rules_of_messages, 0, bytes, &ask.asked.from)))
         return NULL;
     if (!tutti_rts_fits(message, layout, bytes))
         return message->type == tutti_handles.packed ? TUTTI_NONE(TYPE_PACKED) : TUTTI_NONE(TYPE_UNEVEN);
-    struct tutti_memory here;
-    if (!memory) /* a persistent send */
-        tutti_door.device->memory.classify(message->buffer, &here);
-    memory = memory ? memory : &here;
-    const char *lowest;
-    const int may_land = lands_by_mode(&ask, message, blocking) && is_one_run(message, memory, &ask, &lowest);
-    ask.verdict.lands = may_land && tutti_endpoint_lands(tutti_endpoint, memory->gpu);
-    ask.verdict.alone |= ask.verdict.lands;
-    if (send_leaves(message, memory, first, &ask))
-        return may_land && ask.reached ? send_landing(message, memory, &ask, with_request) : NULL;
+    ask.asked.verdict.unwaited = send_is_unwaited(message, &ask, blocking);
+    if (send_leaves(memory, &ask))
+        return NULL;
     if (!(sent = send_described(message, &ask, blocking)))
         return TUTTI_NONE(MEMORY);
-    struct tutti_seen seen; /* large, so its unused part is not cleared */
-    tutti_seen_begin(&seen, memory);
-    const int place = send_place(sent, &seen, &lowest);
+    if (ask.lowest)
+        send_place_in(sent, memory, ask.lowest);
+    enum tutti_reason reason = ask.lowest || send_place(sent, memory) ? TUTTI_REASON_NONE : TUTTI_REASON_SEVERAL;
     /* The program meets the GPU with this message, also if the MPI carries it. */
-    enum tutti_reason reason = place == PLACE_NONE ? TUTTI_REASON_SEVERAL : TUTTI_REASON_NONE;
     if (reason == TUTTI_REASON_NONE && !ask.reached && tutti_endpoint_use(tutti_endpoint, sent->core.gpu) < 0)
         reason = TUTTI_REASON_OTHER_GPU;
     if (reason == TUTTI_REASON_NONE && !ask.reached &&
         (!tutti_p2p_reaches(&tutti_p2p, peer, sent->core.gpu, bytes, &tutti_rules_of_messages) ||
          !tutti_p2p_is_looked_for(&tutti_p2p, peer, bytes)))
         return give_up(sent);
-    sent->core.lowest = place == PLACE_ONE ? lowest : NULL;
-    sent->core.verdict = ask.verdict; /* with the answer */
     if (reason != TUTTI_REASON_NONE) {
         tutti_why_set(reason);
         return give_up(sent);
     }
     if (!rndv_take(sent, peer, with_request))
         return give_up(sent);
-    if ((sent->row = tutti_p2p_choose(&tutti_p2p, &sent->core, &tutti_rules_of_messages, NULL)) != NULL) {
-        tutti_trace(TUTTI_TRACE_POSTED, bytes);
-        tutti_p2p_again_learn(&tutti_p2p, &sent->core, peer, sent->row);
-        return sent;
-    }
-    rndv_take_back(sent, with_request);
-    return may_land ? send_landing(message, memory, &ask, with_request) : NULL;
+    if ((sent->row = tutti_p2p_choose(&tutti_p2p, &sent->core, &tutti_rules_of_messages, NULL)) == NULL)
+        return rndv_take_back(sent, with_request);
+    tutti_trace(TUTTI_TRACE_POSTED, bytes);
+    tutti_p2p_again_learn(&tutti_p2p, &sent->core, peer, sent->row);
+    return sent;
 }
 
 /* Sends the RTS. On failure the rendezvous is withdrawn. */

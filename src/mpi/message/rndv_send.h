@@ -37,8 +37,8 @@ struct tutti_send_request *tutti_send_new(const struct tutti_message *message);
 void tutti_send_destroy(struct tutti_send_request *sent);
 
 /* rndv_send.c: sends the RTS of a new rendezvous, which must be listed; NULL if there is no rendezvous, or the RTS
- * cannot be sent (*code is the error then). memory: of the buffer's address; NULL: not known. blocking: this thread
- * does nothing else until the data have left. */
+ * cannot be sent (*code is the error then). memory: of the buffer's address. blocking: this thread does nothing else
+ * until the data have left. */
 struct tutti_send_request *tutti_send_begin(const struct tutti_message *message, const struct tutti_memory *memory,
                                             int blocking, int *code);
 /* rndv_progress.c: polls it from now on, until the program does not use it any more either. */

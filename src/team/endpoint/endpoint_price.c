@@ -192,7 +192,6 @@ static int shows_scratch(struct tutti_endpoint *endpoint, struct tutti_endpoint_
 struct price_message {
     int peer, index;
     uint64_t id, extent, bytes;
-    int alone, lands;
 };
 
 /* 1 if the MPI is to have it. */
@@ -211,17 +210,17 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
                                 .turns = turns};
     tutti_fiber_take(&endpoint->lock);
     struct tutti_endpoint_account *const account = account_of(endpoint, to, m->id);
-    const uint64_t single = m->alone ? TUTTI_ENDPOINT_FIRST_BYTES : TUTTI_ENDPOINT_SHORT_BYTES;
+    const int lands = verdict->unwaited && tutti_endpoint_lands(endpoint, gpu);
+    const uint64_t single = verdict->alone || lands ? TUTTI_ENDPOINT_FIRST_BYTES : TUTTI_ENDPOINT_SHORT_BYTES;
     const uint64_t shorter = account->messages ? single : TUTTI_ENDPOINT_FIRST_BYTES;
     const int stays = m->bytes <= (maps == TUTTI_MAPS && !turns ? shorter : LEFT_BYTES);
     const uint64_t fetching = lacks ? TUTTI_ENDPOINT_FETCH_LOSES : 0,
                    packing = lacks ? fetching + TUTTI_ENDPOINT_PACK_LOSES : 0;
     const int staged = maps != TUTTI_MAPS || stays;
-    const int lands = staged && stays && m->lands;
-    const uint64_t lost = lands    ? tutti_endpoint_loses(m->bytes) / LANDING_PART
-                          : staged ? tutti_endpoint_loses(m->bytes) - fetching
-                          : turns  ? packing_loses(m->bytes) + TURNS_NS
-                                   : packing_loses(m->bytes);
+    const uint64_t lost = lands && staged && stays ? tutti_endpoint_loses(m->bytes) / LANDING_PART
+                          : staged                 ? tutti_endpoint_loses(m->bytes) - fetching
+                          : turns                  ? packing_loses(m->bytes) + TURNS_NS
+                                                   : packing_loses(m->bytes);
     const uint64_t saves = turns && stays ? 0 : loses_unpacked(m->bytes, single);
     const enum tutti_pays pays = price_asks(endpoint, to, account, lost, &price);
     const int shows = shows_scratch(endpoint, to, m->index, maps);
@@ -234,8 +233,9 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
     if (pays == TUTTI_PAYS_AWAITS && m->bytes <= TUTTI_ENDPOINT_FIRST_BYTES &&
         tutti_endpoint_lacks_kernels(endpoint, gpu)) /* for the answer, while this message waits */
         tutti_pack_lost(gpu, TUTTI_PACK_LOADING_NS);
-    *verdict = (struct tutti_endpoint_verdict){
-        .made = 1, .alone = m->alone, .lands = m->lands, .pays = pays, .scratch_pays = scratch_pays};
+    verdict->made = 1;
+    verdict->pays = pays;
+    verdict->scratch_pays = scratch_pays;
     return !pays && !scratch_pays && !shows && stays;
 }
 
@@ -246,8 +246,8 @@ void tutti_endpoint_account(struct tutti_endpoint *endpoint, struct tutti_rndv *
     struct tutti_endpoint_verdict now = *verdict;
     if (!tutti_endpoint_is_slow(endpoint) || tutti_endpoint_is_own(endpoint, piece->to))
         return;
-    const struct price_message message = {
-        piece->to, piece->gpu, rndv->share.what.id, rndv->share.what.bytes, rndv->bytes, now.alone, now.lands};
+    const struct price_message message = {piece->to, piece->gpu, rndv->share.what.id, rndv->share.what.bytes,
+                                          rndv->bytes};
     piece->left = !now.made && price_decide(endpoint, &message, &now);
     piece->scratch_pays = now.scratch_pays;
     atomic_store_explicit(&rndv->pays, (uint32_t)now.pays, memory_order_relaxed);
@@ -258,9 +258,7 @@ int tutti_endpoint_leaves_now(struct tutti_endpoint *endpoint, int peer, int gpu
 {
     const int index = tutti_endpoint_index(endpoint, gpu);
     return index >= 0 && bytes <= LEFT_BYTES && tutti_endpoint_is_unnamed(endpoint, peer, id) &&
-           price_decide(endpoint,
-                        &(const struct price_message){peer, index, id, extent, bytes, verdict->alone, verdict->lands},
-                        verdict);
+           price_decide(endpoint, &(const struct price_message){peer, index, id, extent, bytes}, verdict);
 }
 
 /* ---- blocks of collectives ---- */

@@ -1,7 +1,7 @@
 # What messages cost: the first ones, questions to the GPU's driver, memory of many that are open at once, time of senders
 # whose receiver is away.
 program(questions EVERYWHERE)
-set(never ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_MAPPING_US=1000000 TUTTI_MAPPING_PRICE_US=20000000) # nothing is mapped, in advance neither
+set(never ${stats} TUTTI_RULES=message:*@direct,*@landed TUTTI_HOST_MAPPING_US=1000000 TUTTI_MAPPING_PRICE_US=20000000) # nothing is mapped, in advance neither
 tutti_mpi_test(mpi-questions PROGRAM mpi-questions RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 60)
 tutti_mpi_test(mpi-questions-first PROGRAM mpi-questions RANKS 2 ARGS first
                ENV ${never} TIMEOUT 60)
@@ -18,9 +18,9 @@ tutti_mpi_test(mpi-open-many PROGRAM mpi-open_many RANKS 2 ENV ${stats} TUTTI_RU
 program(first EVERYWHERE)
 tutti_mpi_test(mpi-first PROGRAM mpi-first RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 60)
 tutti_mpi_test(mpi-first-several PROGRAM mpi-first RANKS 2 ARGS several ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 60)
-tutti_mpi_test(mpi-first-several-slow PROGRAM mpi-first RANKS 2 ARGS several ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_MAPPING_US=1000 TIMEOUT 90)
+tutti_mpi_test(mpi-first-several-slow PROGRAM mpi-first RANKS 2 ARGS several ENV ${stats} TUTTI_RULES=message:*@direct,*@landed TUTTI_HOST_MAPPING_US=1000 TIMEOUT 90)
 program(mapping EVERYWHERE)
-set(slow ${stats} TUTTI_RULES=message:*@direct)
+set(slow ${stats} TUTTI_RULES=message:*@direct,*@landed)
 tutti_mpi_test(mpi-mapping PROGRAM mpi-mapping RANKS 2 ENV ${slow} TUTTI_HOST_MAPPING_US=1000000 EVERYWHERE TIMEOUT 60)
 tutti_mpi_test(mpi-mapping-pays PROGRAM mpi-mapping RANKS 2 ARGS pays ENV ${slow} TUTTI_HOST_MAPPING_US=2000 EVERYWHERE TIMEOUT 90)
 tutti_mpi_test(mpi-mapping-price PROGRAM mpi-mapping RANKS 2 ARGS price
@@ -100,7 +100,7 @@ tutti_mpi_test(mpi-turns-mps PROGRAM mpi-turns RANKS 2 ARGS 0 TIMEOUT 90
 tutti_mpi_test(mpi-turns-apart PROGRAM mpi-turns RANKS 2 ARGS 0 TIMEOUT 90
                ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_GPUS=2 TUTTI_HOST_LINKS=all TUTTI_HOST_TURNS_US=500)
 tutti_mpi_test(mpi-turns-late PROGRAM mpi-turns RANKS 2 ARGS late TIMEOUT 60
-               ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_GPUS=1 TUTTI_HOST_MAPPING_US=500 TUTTI_HOST_TURNS_US=500)
+               ENV ${stats} TUTTI_RULES=message:*@direct,*@landed TUTTI_HOST_GPUS=1 TUTTI_HOST_MAPPING_US=500 TUTTI_HOST_TURNS_US=500)
 program(turns_first)
 foreach(turns 0 1)
   string(REPLACE 1 100 us ${turns})

@@ -41,7 +41,7 @@ foreach(mpi IN LISTS gpus_builders)
   target_link_libraries(mpi-landings_life.${mpi} PRIVATE mpi-kit.${mpi})
 endforeach()
 tutti_mpi_test(mpi-landings-life PROGRAM mpi-landings_life RANKS 2 LABELS gpus TIMEOUT 40
-               ENV ${gpus_env} TUTTI_HOST_LINKS=all TUTTI_STATS=1 TUTTI_RULES=message:*@direct TUTTI_HOST_MAPPING_US=300
+               ENV ${gpus_env} TUTTI_HOST_LINKS=all TUTTI_STATS=1 TUTTI_RULES=message:*@direct,*@landed TUTTI_HOST_MAPPING_US=300
                    TUTTI_MAPPING_PRICE_US=20000000)
 
 tutti_mpi_program(mpi-reset_mapping LIBRARIES tutti-core MPIS ${TUTTI_MPIS} SOURCES gpus/reset_mapping.c gpus/gpu.c)
@@ -49,7 +49,7 @@ foreach(mpi IN LISTS gpus_builders)
   target_link_libraries(mpi-reset_mapping.${mpi} PRIVATE mpi-kit.${mpi})
 endforeach()
 tutti_mpi_test(mpi-gpus-reset-mapping PROGRAM mpi-reset_mapping RANKS 2 LABELS gpus TIMEOUT 60
-               ENV ${gpus_env} ${stats} TUTTI_HOST_LINKS=all TUTTI_RULES=message:*@direct TUTTI_HOST_MAPPING_US=5000 TUTTI_MAPPING_PRICE_US=1500)
+               ENV ${gpus_env} ${stats} TUTTI_HOST_LINKS=all TUTTI_RULES=message:*@direct,*@landed TUTTI_HOST_MAPPING_US=5000 TUTTI_MAPPING_PRICE_US=1500)
 
 tutti_mpi_program(mpi-complete_copies LIBRARIES tutti-core MPIS ${TUTTI_MPIS} SOURCES gpus/complete_copies.c gpus/gpu.c
                   kit/gpu_filler.c)

@@ -101,11 +101,12 @@ static void leave(size_t bytes)
     longjmp(back, 1);
 }
 
-const struct tutti_protocol_row *tutti_p2p_first(const struct tutti_protocol_rules *rules, int far, uint64_t bytes)
+const struct tutti_protocol_row *tutti_p2p_first(const struct tutti_protocol_rules *rules, int far, uint64_t bytes,
+                                                 int *from)
 {
     if (atomic_load(&pretending))
         leave(bytes);
-    return CORE(tutti_p2p_first, rules, far, bytes);
+    return CORE(tutti_p2p_first, rules, far, bytes, from);
 }
 
 int tutti_team_create(struct tutti_node *node, struct tutti_transport *transport, struct tutti_team **made)

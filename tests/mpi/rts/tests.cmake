@@ -93,15 +93,19 @@ tutti_mpi_test(mpi-to-host PROGRAM mpi-to_host RANKS 2 ENV ${stats} "TUTTI_RULES
 # Staged messages that one call completes.
 program(together EVERYWHERE)
 tutti_mpi_test(mpi-together PROGRAM mpi-together RANKS 2 ENV ${stats} ${left_to_mpi} EVERYWHERE TIMEOUT 45)
-tutti_mpi_test(mpi-together-slow PROGRAM mpi-together RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_MAPPING_US=300 TUTTI_MAPPING_PRICE_US=20000000 TIMEOUT 45)
+tutti_mpi_test(mpi-together-slow PROGRAM mpi-together RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct,*@landed TUTTI_HOST_MAPPING_US=300 TUTTI_MAPPING_PRICE_US=20000000 TIMEOUT 45)
 # No allocation is mapped: short nonblocking sends land.
-set(landed ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_MAPPING_US=300 TUTTI_MAPPING_PRICE_US=20000000)
+set(unmapped TUTTI_HOST_MAPPING_US=300 TUTTI_MAPPING_PRICE_US=20000000)
+set(landed ENV ${stats} TUTTI_RULES=message:*@direct,*@landed ${unmapped})
 program(landings EVERYWHERE WITH ${CMAKE_CURRENT_SOURCE_DIR}/kit/turns.c)
 # Intel MPI's library of the ABI ends a process whose receive is too short, though errors return.
 tutti_mpi_test(mpi-landings PROGRAM mpi-landings RANKS 2 ${landed} OMPI_MCA_btl_vader_single_copy_mechanism=none TIMEOUT 60
                MPIS openmpi mpich openmpi5 mpich5 mpiabi impi)
-tutti_mpi_test(mpi-landings-turns PROGRAM mpi-landings RANKS 2 ARGS turns ${landed} TUTTI_HOST_GPUS=1 TUTTI_HOST_TURNS_US=70 TIMEOUT 60)
-set(freed ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_MAPPING_US=300 TUTTI_MAPPING_PRICE_US=5000)
+tutti_mpi_test(mpi-landings-rules PROGRAM mpi-landings RANKS 2 ENV ${stats} TUTTI_RULES=message:*@landed,*@staged
+                   OMPI_MCA_btl_vader_single_copy_mechanism=none TIMEOUT 60)
+tutti_mpi_test(mpi-landings-left-out PROGRAM mpi-landings RANKS 2 ARGS mapped ENV ${stats} TUTTI_RULES=message:*@direct,*@staged ${unmapped} TIMEOUT 60)
+tutti_mpi_test(mpi-landings-turns PROGRAM mpi-landings RANKS 2 ARGS MPS ${landed} TUTTI_HOST_GPUS=1 TUTTI_HOST_TURNS_US=70 TIMEOUT 60)
+set(freed ENV ${stats} TUTTI_RULES=message:*@direct,*@landed TUTTI_HOST_MAPPING_US=300 TUTTI_MAPPING_PRICE_US=5000)
 tutti_mpi_test(mpi-landings-freed PROGRAM mpi-alike_freed RANKS 2 ARGS 3000 ${freed} TIMEOUT 60)
 tutti_mpi_test(mpi-landings-freed-threads PROGRAM mpi-alike_freed RANKS 2 ARGS 2000 3 ${freed} TIMEOUT 60)
 tutti_mpi_test(mpi-landings-freed-gpus PROGRAM mpi-alike_freed RANKS 2 ARGS 3000 ${freed} TUTTI_HOST_GPUS=2 TIMEOUT 60)
