@@ -15,11 +15,8 @@ struct task {
     const struct tutti_task_ops *ops;
     void *with;
     uint64_t number;
-    int follows[2];      /* first edge, by enum tutti_task_after */
-    int needs, left;     /* tasks that it comes after, and its trigger; of them, in this run, those still to come */
-    int held, posted;    /* held: it has a trigger; posted: in this run */
-    atomic_int released; /* 1: the trigger has been released in this run */
-    int next_released;   /* the task released before it that the engine has not seen; NONE */
+    int follows[2];  /* first edge, by enum tutti_task_after */
+    int needs, left; /* tasks that it comes after; of them, in this run, those still to come */
 };
 
 struct edge {
@@ -38,7 +35,6 @@ struct tutti_sched {
     int n_ready, n_running, left, status;
     struct tutti_sched *next;
     atomic_int runs;
-    atomic_int released; /* the last released task that the engine has not seen; NONE */
 };
 
 static void poll_all(void);
@@ -55,7 +51,6 @@ struct tutti_sched *tutti_sched_new(const char *name)
     if (!sched)
         return NULL;
     sched->name = name;
-    atomic_init(&sched->released, NONE);
     return sched;
 }
 
@@ -115,51 +110,12 @@ int tutti_sched_after(struct tutti_sched *sched, int task, int before, enum tutt
     return TUTTI_OK;
 }
 
-int tutti_sched_hold(struct tutti_sched *sched, int task)
-{
-    if (task < 0 || task >= sched->tasks || sched->task[task].held)
-        return TUTTI_ERR_ARGUMENT;
-    sched->task[task].held = 1;
-    sched->task[task].needs++;
-    return TUTTI_OK;
-}
-
-/* ---- triggers ---- */
-
-void tutti_sched_release(struct tutti_sched *sched, int task)
-{
-    struct task *released = &sched->task[task];
-    if (!released->held || atomic_exchange_explicit(&released->released, 1, memory_order_relaxed))
-        return;
-    released->next_released = atomic_load_explicit(&sched->released, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(&sched->released, &released->next_released, task,
-                                                  memory_order_release, memory_order_relaxed))
-        ;
-}
-
 /* ---- a run; the lock is held ---- */
 
 static void make_ready(struct tutti_sched *sched, int task)
 {
     if (--sched->task[task].left == 0)
         sched->ready[sched->n_ready++] = task;
-}
-
-/* Takes in the triggers that were released, in the order in which they were. 1 where there was one. */
-static int take_released(struct tutti_sched *sched)
-{
-    if (atomic_load_explicit(&sched->released, memory_order_relaxed) == NONE)
-        return 0;
-    int last = atomic_exchange_explicit(&sched->released, NONE, memory_order_acquire), first = NONE;
-    while (last != NONE) { /* turned round */
-        const int before = sched->task[last].next_released;
-        sched->task[last].next_released = first;
-        first = last;
-        last = before;
-    }
-    for (; first != NONE; first = sched->task[first].next_released)
-        make_ready(sched, first);
-    return 1;
 }
 
 static void free_followers(struct tutti_sched *sched, int task, enum tutti_task_after what)
@@ -192,7 +148,6 @@ static int post_ready(struct tutti_sched *sched)
             continue;
         }
         moved = 1;
-        task->posted = 1;
         free_followers(sched, at, TUTTI_AFTER_POST);
         if (answer == TUTTI_TASK_ENDED)
             task_ended(sched, at);
@@ -232,19 +187,13 @@ static void cancel_tasks(struct tutti_sched *sched)
             task->ops->cancel(task->with, task->number);
     }
     sched->n_running = 0;
-    for (int t = 0; t < sched->tasks; t++) {
-        const struct task *task = &sched->task[t];
-        if (!task->posted && task->ops->skip)
-            task->ops->skip(task->with, task->number);
-    }
 }
 
 /* As far as it goes now. 1 where the run has ended. */
 static int sched_advance(struct tutti_sched *sched)
 {
     while (sched->status == TUTTI_OK && sched->left > 0) {
-        int moved = take_released(sched);
-        moved |= post_ready(sched);
+        int moved = post_ready(sched);
         moved |= poll_running(sched);
         if (!moved)
             break;
@@ -328,16 +277,11 @@ void tutti_sched_start(struct tutti_sched *sched)
     sched->status = TUTTI_OK;
     sched->left = sched->tasks;
     sched->n_ready = sched->n_running = 0;
-    atomic_store_explicit(&sched->released, NONE, memory_order_relaxed);
     for (int t = 0; t < sched->tasks; t++) {
         struct task *task = &sched->task[t];
         task->left = task->needs;
-        task->posted = 0;
-        atomic_store_explicit(&task->released, 0, memory_order_relaxed);
         if (task->needs == 0)
             sched->ready[sched->n_ready++] = t;
-        if (task->ops->start)
-            task->ops->start(task->with, task->number);
     }
     atomic_store_explicit(&sched->runs, 1, memory_order_relaxed);
     struct tutti_sched **end = &all;
@@ -405,13 +349,9 @@ const void *tutti_sched_at(const struct tutti_sched *sched)
 static void describe_run(const struct tutti_sched *sched, char *text, size_t size)
 {
     const int at = first_task(sched);
-    const int n = snprintf(text, size, "%s, %d of %d tasks left, ", sched->name, sched->left, sched->tasks);
-    const size_t used = n > 0 && (size_t)n < size ? (size_t)n : size;
-    if (at == NONE)
-        snprintf(text + used, size - used, "waiting for a trigger");
-    else
-        snprintf(text + used, size - used, "at %s %llu", sched->task[at].ops->name,
-                 (unsigned long long)sched->task[at].number);
+    if (at != NONE)
+        snprintf(text, size, "%s, %d of %d tasks left, at %s %llu", sched->name, sched->left, sched->tasks,
+                 sched->task[at].ops->name, (unsigned long long)sched->task[at].number);
 }
 
 void tutti_sched_where(const struct tutti_sched *sched, char *text, size_t size)

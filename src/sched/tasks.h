@@ -1,4 +1,4 @@
-/* Tasks that schedules share: send, receive, copy, combine, run a job, wait for a flag. Each is one file, and a
+/* Tasks that schedules share: send, receive, copy, combine. Each is one file, and a
  * description that its user fills in and keeps as long as the schedule. The task reads it when it is posted.
  *
  * tutti_task_x() adds the task and returns its place, or TUTTI_ERR_MEMORY. `number` is for reports and for the user's
@@ -6,18 +6,15 @@
 #ifndef TUTTI_SCHED_TASKS_H
 #define TUTTI_SCHED_TASKS_H
 
-#include <stdatomic.h>
-
 #include "dtype/pack.h"
 #include "dtype/places.h"
 #include "progress/transport.h"
 #include "sched/sched.h"
-#include "sched/worker.h"
 
 enum tutti_task_end {
     TUTTI_TASK_DONE,
     TUTTI_TASK_FAILED, /* the run ends; nothing uses the memory of the task any more */
-    TUTTI_TASK_LOST    /* the run ends; the transport, the device or the job may still use the memory of the task */
+    TUTTI_TASK_LOST    /* the run ends; the transport or the device may still use the memory of the task */
 };
 
 /* What the user of a task does beside it. None of them waits; each may be NULL. */
@@ -82,24 +79,5 @@ int tutti_task_combine(struct tutti_sched *sched, struct tutti_combine_task *tas
 /* Puts the same into a stream, outside of schedules. count is not 0. A status. */
 int tutti_combine_in_stream(struct tutti_stream *stream, int type, int op, const void *const in[], int inputs,
                             void *out, size_t count);
-
-/* A job, which takes its place among the worker's jobs when the schedule starts: see worker.h. A status of the job ends
- * the run. Where a run ends before the job has begun, it is not run and its peers wait for this rank: the user breaks
- * the team. A job that runs then continues, and is waited for before the schedule starts again or is freed. */
-struct tutti_job_task {
-    struct tutti_task_user user;
-    struct tutti_worker *worker;
-    struct tutti_job job; /* the user sets run and with */
-};
-int tutti_task_job(struct tutti_sched *sched, struct tutti_job_task *task, uint64_t number);
-
-/* Waits until a word has reached a value: a kernel, a stream or a peer stores it. Values only grow and may wrap. Events
- * that threads of this process see are triggers instead: tutti_sched_hold(). */
-struct tutti_flag_task {
-    struct tutti_task_user user;
-    const _Atomic uint32_t *word;
-    uint32_t value;
-};
-int tutti_task_flag(struct tutti_sched *sched, struct tutti_flag_task *task, uint64_t number);
 
 #endif

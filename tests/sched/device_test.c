@@ -94,36 +94,6 @@ static void combines_in_a_stream(void **state)
     assert_false(tutti_progress_busy());
 }
 
-/* A flag that a kernel or a copy of a stream stores lets a task start. */
-static void waits_for_a_flag(void **state)
-{
-    static _Atomic uint32_t word;
-    static const uint32_t stored = 7;
-    static int32_t from = 5, to;
-    struct on_device d;
-    struct tutti_sched *sched = tutti_sched_new("test");
-    struct tutti_flag_task flag = {.word = &word, .value = 7};
-    struct tutti_copy_task copy = {
-        .job = {.direction = TUTTI_PACK, .memory = &from, .packed = &to, .bytes = sizeof to}};
-    (void)state;
-    open_device(&d);
-    atomic_store(&word, UINT32_MAX); /* before the wrap */
-    assert_int_equal(tutti_task_flag(sched, &flag, 0), 0);
-    assert_int_equal(tutti_task_copy(sched, &copy, 1), 1);
-    assert_int_equal(tutti_sched_after(sched, 1, 0, TUTTI_AFTER_END), TUTTI_OK);
-    tutti_sched_start(sched);
-    for (int i = 0; i < 100; i++)
-        tutti_progress_poll();
-    assert_false(tutti_sched_done(sched));
-    assert_int_equal(to, 0);
-    assert_int_equal(d.device->stream.copy(d.stream, (void *)&word, &stored, sizeof stored), TUTTI_OK);
-    assert_int_equal(tutti_sched_wait(sched, "for a flag", 0), TUTTI_OK);
-    assert_int_equal(to, from);
-    assert_int_equal(d.device->stream.sync(d.stream), TUTTI_OK);
-    tutti_sched_free(sched);
-    close_device(&d);
-}
-
 /* A copy of memory that kernels reach, there and back; its event is not used if a kernel makes it. 1 if the bytes are
  * right; *events: how many of the two used it. */
 static int copies(const struct on_device *d, char *host, size_t bytes, int *events)
@@ -175,7 +145,7 @@ static void copies_few_bytes_by_a_kernel(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(combines_in_a_stream), cmocka_unit_test(waits_for_a_flag),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(combines_in_a_stream),
                                        cmocka_unit_test(copies_few_bytes_by_a_kernel)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,19 +31,10 @@ void program_fill(memory at, uint64_t seed, int rank)
     }
 }
 
-void program_add(int64_t *to, const int64_t *from, int words)
+static void program_add(int64_t *to, const int64_t *from, int words)
 {
     for (int i = 0; i < words; i++)
         to[i] = (int64_t)((uint64_t)to[i] + (uint64_t)from[i]);
-}
-
-static void meet_plainly(const struct program *p, const struct op *op, memory *all)
-{
-    int64_t sum[WORDS] = {0};
-    for (int r = 0; r < p->ranks; r++)
-        program_add(sum, all[r][op->x], p->words);
-    for (int r = 0; r < p->ranks; r++)
-        memcpy(all[r][op->y], sum, (size_t)p->words * 8);
 }
 
 void program_execute(const struct program *p, memory *all)
@@ -64,10 +55,7 @@ void program_execute(const struct program *p, memory *all)
                 program_add(sum, all[op->rank][op->inputs[k]], p->words);
             memcpy(all[op->rank][op->y], sum, bytes);
             break;
-        case MEETING:
-            meet_plainly(p, op, all);
-            break;
-        default:
+        case KINDS:
             break;
         }
     }
@@ -76,9 +64,7 @@ void program_execute(const struct program *p, memory *all)
 void program_touch(const struct op *op, int rank, int touched[BUFFERS])
 {
     memset(touched, 0, BUFFERS * sizeof *touched);
-    if (op->kind == FLAG)
-        return;
-    if ((op->kind == MESSAGE && rank == op->rank) || op->kind == COPY || op->kind == MEETING)
+    if ((op->kind == MESSAGE && rank == op->rank) || op->kind == COPY)
         touched[op->x] |= 1;
     for (int k = 0; op->kind == COMBINE && k < op->n; k++)
         touched[op->inputs[k]] |= 1;

@@ -16,7 +16,6 @@
 
 #include "core/status.h"
 #include "progress/engine.h"
-#include "sched/tasks.h"
 #include "support/check.h"
 #include "support/random.h"
 
@@ -302,113 +301,9 @@ static void is_cancelled(void **state)
     assert_false(tutti_progress_busy());
 }
 
-/* A task with a trigger is posted when that has been released and what it comes after has ended, in each run anew. */
-static void waits_for_its_trigger(void **state)
-{
-    struct graph *g = calloc(1, sizeof *g);
-    (void)state;
-    g->sched = tutti_sched_new("test");
-    g->n = 3;
-    g->fails = -1;
-    for (int i = 0; i < g->n; i++)
-        assert_int_equal(tutti_sched_add(g->sched, &ops, g, (uint64_t)i), i);
-    assert_int_equal(tutti_sched_after(g->sched, 2, 1, TUTTI_AFTER_END), TUTTI_OK);
-    assert_int_equal(tutti_sched_hold(g->sched, 1), TUTTI_OK);
-    assert_int_equal(tutti_sched_hold(g->sched, 2), TUTTI_OK);
-    assert_int_equal(tutti_sched_hold(g->sched, 2), TUTTI_ERR_ARGUMENT);
-    assert_int_equal(tutti_sched_hold(g->sched, 3), TUTTI_ERR_ARGUMENT);
-    for (int round = 0; round < 3; round++) {
-        reset(g);
-        tutti_sched_start(g->sched);
-        tutti_sched_release(g->sched, 0); /* it has none */
-        tutti_sched_release(g->sched, 2);
-        tutti_sched_release(g->sched, 2);
-        tutti_progress_poll();
-        assert_true(g->node[0].ended && !g->node[1].posted && !g->node[2].posted);
-        assert_false(tutti_sched_done(g->sched));
-        if (round == 1) {
-            tutti_sched_cancel(g->sched, TUTTI_ERR_PEER);
-            tutti_sched_release(g->sched, 1); /* too late */
-            assert_true(tutti_sched_done(g->sched) && !g->node[1].posted);
-            continue;
-        }
-        tutti_sched_release(g->sched, 1);
-        assert_int_equal(tutti_sched_wait(g->sched, "for a test", 0), TUTTI_OK);
-        assert_true(g->node[1].ended && g->node[1].ended < g->node[2].ended);
-    }
-    tutti_sched_free(g->sched);
-    free(g);
-    assert_false(tutti_progress_busy());
-}
-
-/* A job keeps its place although a later one may run first; where its schedule fails it gives the place up. */
-static char job_order[8];
-static int jobs_run;
-
-static int note_job(void *with)
-{
-    job_order[jobs_run++] = *(const char *)with;
-    return *(const char *)with == 'x' ? TUTTI_ERR_DEVICE : TUTTI_OK;
-}
-
-static int how_ended = -1;
-static void note_end(void *with, uint64_t number, enum tutti_task_end how)
-{
-    (void)with;
-    (void)number;
-    how_ended = (int)how;
-}
-static const struct tutti_task_hooks notes = {.ended = note_end};
-
-static void jobs_keep_their_places(void **state)
-{
-    char names[] = "abx";
-    struct tutti_worker *worker = tutti_worker_new();
-    struct tutti_job_task task[3];
-    struct tutti_sched *sched[3];
-    (void)state;
-    for (int i = 0; i < 3; i++) {
-        sched[i] = tutti_sched_new("job");
-        task[i] = (struct tutti_job_task){
-            .user = {&notes, NULL}, .worker = worker, .job = {.run = note_job, .with = &names[i]}};
-        assert_int_equal(tutti_task_job(sched[i], &task[i], 0), 0);
-    }
-    assert_int_equal(tutti_sched_hold(sched[0], 0), TUTTI_OK);
-    tutti_sched_start(sched[0]);
-    tutti_sched_start(sched[1]); /* may run, but comes after a */
-    for (int i = 0; i < 100; i++)
-        tutti_progress_poll();
-    assert_false(tutti_sched_done(sched[1]));
-    tutti_sched_release(sched[0], 0);
-    assert_int_equal(tutti_sched_wait(sched[1], "for b", 0), TUTTI_OK);
-    assert_int_equal(tutti_sched_wait(sched[0], "for a", 0), TUTTI_OK);
-    assert_string_equal(job_order, "ab");
-    assert_int_equal(how_ended, TUTTI_TASK_DONE);
-    tutti_sched_start(sched[0]);
-    tutti_sched_start(sched[1]);
-    tutti_sched_cancel(sched[0], TUTTI_ERR_PEER);
-    assert_int_equal(tutti_sched_wait(sched[1], "for b", 0), TUTTI_OK);
-    assert_string_equal(job_order, "abb");
-    tutti_sched_start(sched[2]); /* fails */
-    assert_int_equal(tutti_sched_wait(sched[2], "for x", 0), TUTTI_ERR_DEVICE);
-    assert_int_equal(how_ended, TUTTI_TASK_FAILED);
-    tutti_sched_start(sched[0]);
-    tutti_sched_start(sched[1]);
-    tutti_sched_cancel(sched[1], TUTTI_ERR_PEER); /* it was to run, behind a */
-    assert_int_equal(how_ended, TUTTI_TASK_FAILED);
-    tutti_sched_cancel(sched[0], TUTTI_ERR_PEER);
-    tutti_worker_end(worker);
-    assert_string_equal(job_order, "abbx");
-    for (int i = 0; i < 3; i++)
-        tutti_sched_free(sched[i]);
-    assert_false(tutti_progress_busy());
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(waits_for_its_trigger),
-        cmocka_unit_test(jobs_keep_their_places),
         cmocka_unit_test(random_graphs),
         cmocka_unit_test(on_threads),
         cmocka_unit_test(calls_back),

@@ -1,10 +1,8 @@
-/* The shared tasks over the transport of threads: random programs of messages, copies, combinations and jobs, as
- * schedules with the dependencies that their data need and random ones besides, several at a time on each rank, some
- * tasks with triggers that another thread releases. Compared with the plain execution of the program in its order. */
+/* The shared tasks over the transport of threads: random programs of messages, copies and combinations, as schedules
+ * with the dependencies that their data need and random ones besides, several at a time on each rank. Compared with the
+ * plain execution of the program in its order. */
 #include "sched/tasks.h"
 
-#include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,71 +17,25 @@
 
 enum { SCHEDS = 3, RUNS = 2 };
 
-/* Where the ranks meet in jobs: in shared memory. */
-struct meeting {
-    atomic_int here, left;
-    int64_t part[RANKS][WORDS];
-};
-
 /* One schedule of one rank. */
 struct plan {
     const struct program *program;
     struct tutti_transport *transport;
-    struct tutti_worker *worker;
-    struct meeting *meeting; /* [OPS] */
     int first_tag, rank;
     struct tutti_sched *sched;
-    int task[OPS][2], tasks, held[2 * OPS], n_held;
-    _Atomic uint32_t word[OPS];
+    int task[OPS][2], tasks;
     union {
         struct tutti_transfer_task transfer;
         struct tutti_copy_task copy;
         struct tutti_combine_task combine;
-        struct tutti_job_task job;
-        struct tutti_flag_task flag;
     } of[OPS][2];
     const void *in[OPS][3];
-    struct job_of {
-        struct plan *plan;
-        int op, late;
-    } job[OPS];
     memory at;
     uint64_t seed;
     int ends, begins, late[2 * OPS];
 };
 
 /* ---- the same as schedules ---- */
-
-static int all_are_here(void *with)
-{
-    const struct job_of *job = with;
-    return atomic_load(&job->plan->meeting[job->op].here) % job->plan->program->ranks == 0;
-}
-
-static int all_have_left(void *with)
-{
-    const struct job_of *job = with;
-    return atomic_load(&job->plan->meeting[job->op].left) % job->plan->program->ranks == 0;
-}
-
-static int meet(void *with)
-{
-    struct job_of *job = with;
-    struct plan *plan = job->plan;
-    const struct program *p = plan->program;
-    const struct op *op = &p->op[job->op];
-    struct meeting *m = &plan->meeting[job->op];
-    memcpy(m->part[plan->rank], plan->at[op->x], (size_t)p->words * 8);
-    atomic_fetch_add(&m->here, 1);
-    int status = tutti_progress_wait(&(const struct tutti_wait){.done = all_are_here, .with = job, .seconds = 30});
-    memset(plan->at[op->y], 0, (size_t)p->words * 8);
-    for (int r = 0; r < p->ranks; r++)
-        program_add(plan->at[op->y], m->part[r], p->words);
-    atomic_fetch_add(&m->left, 1);
-    if (status == TUTTI_OK)
-        status = tutti_progress_wait(&(const struct tutti_wait){.done = all_have_left, .with = job, .seconds = 30});
-    return status;
-}
 
 static int is_ready(void *with, uint64_t number)
 {
@@ -132,26 +84,16 @@ static int add_local(struct plan *plan, int i)
                                                                .bytes = words * 8}};
         return tutti_task_copy(plan->sched, &plan->of[i][0].copy, (uint64_t)plan->tasks);
     }
-    if (op->kind == COMBINE) {
-        for (int k = 0; k < op->n; k++)
-            plan->in[i][k] = plan->at[op->inputs[k]];
-        plan->of[i][0].combine = (struct tutti_combine_task){.user = user,
-                                                             .type = TUTTI_TYPE_I64,
-                                                             .op = TUTTI_OP_SUM,
-                                                             .inputs = op->n,
-                                                             .in = plan->in[i],
-                                                             .out = plan->at[op->y],
-                                                             .count = words};
-        return tutti_task_combine(plan->sched, &plan->of[i][0].combine, (uint64_t)plan->tasks);
-    }
-    if (op->kind == MEETING) {
-        plan->job[i] = (struct job_of){.plan = plan, .op = i};
-        plan->of[i][0].job =
-            (struct tutti_job_task){.user = user, .worker = plan->worker, .job = {.run = meet, .with = &plan->job[i]}};
-        return tutti_task_job(plan->sched, &plan->of[i][0].job, (uint64_t)plan->tasks);
-    }
-    plan->of[i][0].flag = (struct tutti_flag_task){.user = user, .word = &plan->word[i]};
-    return tutti_task_flag(plan->sched, &plan->of[i][0].flag, (uint64_t)plan->tasks);
+    for (int k = 0; k < op->n; k++)
+        plan->in[i][k] = plan->at[op->inputs[k]];
+    plan->of[i][0].combine = (struct tutti_combine_task){.user = user,
+                                                         .type = TUTTI_TYPE_I64,
+                                                         .op = TUTTI_OP_SUM,
+                                                         .inputs = op->n,
+                                                         .in = plan->in[i],
+                                                         .out = plan->at[op->y],
+                                                         .count = words};
+    return tutti_task_combine(plan->sched, &plan->of[i][0].combine, (uint64_t)plan->tasks);
 }
 
 static void follow(struct plan *plan, int task, int before, enum tutti_task_after what)
@@ -192,9 +134,8 @@ static void build(struct plan *plan, uint64_t *at)
         const struct op *op = &p->op[i];
         plan->task[i][0] = plan->task[i][1] = -1;
         for (int side = 0; side < 2; side++) {
-            const int here = op->kind == MEETING   ? side == 0
-                             : op->kind == MESSAGE ? plan->rank == (side ? op->to : op->rank)
-                                                   : side == 0 && plan->rank == op->rank;
+            const int here =
+                op->kind == MESSAGE ? plan->rank == (side ? op->to : op->rank) : side == 0 && plan->rank == op->rank;
             if (!here)
                 continue;
             const int task = op->kind == MESSAGE ? add_transfer(plan, i, side == 0) : add_local(plan, i);
@@ -202,52 +143,8 @@ static void build(struct plan *plan, uint64_t *at)
             plan->task[i][side] = task;
             plan->tasks++;
             follow_earlier(plan, i, side, at);
-            if (random_next(at) % 4 == 0) {
-                CHECK(tutti_sched_hold(plan->sched, task) == TUTTI_OK, "a trigger was refused");
-                plan->held[plan->n_held++] = task;
-            }
         }
     }
-}
-
-/* The thread that releases triggers and sets flags of all schedules of a rank, in an order of its own. */
-struct releaser {
-    struct plan *plan;
-    int plans;
-    uint64_t seed;
-    pthread_t thread;
-};
-
-static void pause_somewhat(uint64_t *at)
-{
-    for (uint64_t n = random_next(at) % 8; n > 0; n--)
-        sched_yield();
-}
-
-static void *release_all(void *with)
-{
-    struct releaser *r = with;
-    for (int s = 0; s < r->plans; s++) {
-        struct plan *plan = &r->plan[s];
-        for (int i = plan->n_held - 1; i > 0; i--) {
-            const int other = (int)(random_next(&r->seed) % (uint64_t)(i + 1)), held = plan->held[i];
-            plan->held[i] = plan->held[other];
-            plan->held[other] = held;
-        }
-    }
-    for (int i = 0; i < 2 * OPS; i++) {
-        for (int s = 0; s < r->plans; s++) {
-            struct plan *plan = &r->plan[s];
-            pause_somewhat(&r->seed);
-            if (i < OPS)
-                atomic_fetch_add(&plan->word[i], 1);
-            if (i < plan->n_held)
-                tutti_sched_release(plan->sched, plan->held[i]);
-            if (i < plan->n_held && random_next(&r->seed) % 4 == 0)
-                tutti_sched_release(plan->sched, plan->held[random_next(&r->seed) % (uint64_t)(i + 1)]);
-        }
-    }
-    return NULL;
 }
 
 static void start(struct plan *plan, int run, uint64_t *at)
@@ -256,9 +153,6 @@ static void start(struct plan *plan, int run, uint64_t *at)
     plan->ends = plan->begins = 0;
     for (int t = 0; t < plan->tasks; t++)
         plan->late[t] = random_next(at) % 4 ? 0 : (int)(random_next(at) % 4);
-    for (int i = 0; i < plan->program->n; i++)
-        if (plan->program->op[i].kind == FLAG && plan->task[i][0] >= 0)
-            plan->of[i][0].flag.value++;
     tutti_sched_start(plan->sched);
 }
 
@@ -280,42 +174,33 @@ static void judge(const struct plan *plan, int run, memory *all)
 struct shared {
     uint64_t seed;
     int rounds;
-    struct program program[SCHEDS];
-    struct meeting meeting[SCHEDS][OPS];
 };
 
-static void run_round(struct tutti_transport *t, struct shared *shared, struct tutti_worker *worker, uint64_t seed,
-                      struct plan *plan, memory *all)
+static void run_round(struct tutti_transport *t, uint64_t seed, struct plan *plan, memory *all)
 {
     uint64_t at = seed, mine = random_mix(seed + (uint64_t)t->rank);
-    struct releaser releaser = {.plan = plan, .seed = mine ^ 1};
-    releaser.plans = 1 + (int)(random_next(&at) % SCHEDS);
-    for (int s = 0; s < releaser.plans; s++) {
+    const int plans = 1 + (int)(random_next(&at) % SCHEDS);
+    for (int s = 0; s < plans; s++) {
         struct program *p = malloc(sizeof *p);
         program_draw(p, t->size, &at);
         memset(&plan[s], 0, sizeof plan[s]);
         plan[s].program = p;
         plan[s].transport = t;
-        plan[s].worker = worker;
-        plan[s].meeting = shared->meeting[s];
         plan[s].first_tag = s * TAGS;
         plan[s].rank = t->rank;
         plan[s].seed = seed + (uint64_t)s;
         build(&plan[s], &mine);
     }
     for (int run = 0; run < RUNS; run++) {
-        for (int s = 0; s < releaser.plans; s++)
+        for (int s = 0; s < plans; s++)
             start(&plan[s], run, &mine);
-        pthread_create(&releaser.thread, NULL, release_all, &releaser);
-        for (int s = 0; s < releaser.plans; s++)
+        for (int s = 0; s < plans; s++)
             CHECK(tutti_sched_wait(plan[s].sched, "for a test", 0) == TUTTI_OK, "status %d",
                   tutti_sched_status(plan[s].sched));
-        pthread_join(releaser.thread, NULL);
-        for (int s = 0; s < releaser.plans; s++)
+        for (int s = 0; s < plans; s++)
             judge(&plan[s], run, all);
-        CHECK(t->ops->barrier(t) == TUTTI_OK, "barrier"); /* meetings are used again */
     }
-    for (int s = 0; s < releaser.plans; s++) {
+    for (int s = 0; s < plans; s++) {
         tutti_sched_free(plan[s].sched);
         free((void *)(uintptr_t)plan[s].program);
     }
@@ -324,12 +209,10 @@ static void run_round(struct tutti_transport *t, struct shared *shared, struct t
 static int rank_main(struct tutti_transport *t, void *arg)
 {
     struct shared *shared = arg;
-    struct tutti_worker *worker = tutti_worker_new();
     struct plan *plan = malloc(SCHEDS * sizeof *plan);
     memory *all = malloc(RANKS * sizeof *all);
     for (int round = 0; round < shared->rounds && check_failed() == 0; round++)
-        run_round(t, shared, worker, random_mix(shared->seed + (uint64_t)round), plan, all);
-    tutti_worker_end(worker);
+        run_round(t, random_mix(shared->seed + (uint64_t)round), plan, all);
     free(plan);
     free(all);
     return 0;
