@@ -33,7 +33,6 @@ void tutti_team_arrive(struct tutti_team *team, const struct tutti_arrival *mine
     membership->seen[team->rank].lines = lines;
     membership->come = UINT64_C(1) << team->rank;
     membership->late = 0;
-    membership->test.team = NULL;
     struct tutti_shares *shares = tutti_team_shares(team, team->rank);
     if (!membership->offered)
         shares->in.shared = shares->out.shared = shares->listed = 0;
@@ -163,13 +162,6 @@ static int call_is_reached(void *with)
     return tutti_reached(atomic_load_explicit(goal->word, memory_order_acquire), goal->value);
 }
 
-/* The status of a wait for an arrival, looked at again. A peer that has found a mismatch had seen all arrivals, this
- * rank's among them: so this rank looks once more, and finds it too. Otherwise no rank may report it. */
-static int arrival_after(struct arrival *arrival, int status)
-{
-    return status == TUTTI_ERR_MISMATCH && call_has_arrived(arrival) ? TUTTI_OK : status;
-}
-
 int tutti_team_await(struct tutti_team *team, const struct tutti_arrival *all[])
 {
     struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_ARRIVAL, team_others(team));
@@ -177,44 +169,13 @@ int tutti_team_await(struct tutti_team *team, const struct tutti_arrival *all[])
         return TUTTI_ERR_BROKEN;
     for (int r = 0; r < team->size; r++) {
         struct arrival arrival = {team, r};
-        int status = call_has_arrived(&arrival) ? TUTTI_OK : tutti_await(&w, call_has_arrived, &arrival);
-        status = arrival_after(&arrival, status);
-        if (status != TUTTI_OK)
+        const int status = call_has_arrived(&arrival) ? TUTTI_OK : tutti_await(&w, call_has_arrived, &arrival);
+        /* A peer that has found a mismatch had seen all arrivals, this rank's among them: so this rank looks once more,
+         * and finds it too. Otherwise no rank may report it. */
+        if (status != TUTTI_OK && (status != TUTTI_ERR_MISMATCH || !call_has_arrived(&arrival)))
             return tutti_team_break(team, status);
     }
     return compare_arrivals(team, all);
-}
-
-/* Some arrivals are missing: one look at the peers. */
-static int ask_again(struct tutti_team *team, enum tutti_waiting_for what)
-{
-    struct tutti_waiting *test = &tutti_membership(team)->test;
-    if (!test->team)
-        *test = tutti_waiting(team, what, team_others(team));
-    return tutti_wait_test(test);
-}
-
-static int team_after(struct tutti_team *team, int status)
-{
-    return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
-}
-
-int tutti_team_test(struct tutti_team *team, const struct tutti_arrival *all[], int *come)
-{
-    *come = 0;
-    if (team->state == TUTTI_TEAM_BROKEN)
-        return TUTTI_ERR_BROKEN;
-    for (int r = 0; r < team->size; r++) {
-        struct arrival arrival = {team, r};
-        if (call_has_arrived(&arrival))
-            continue;
-        const int status = ask_again(team, TUTTI_WAITING_ARRIVAL);
-        if (status == TUTTI_OK || arrival_after(&arrival, status) != TUTTI_OK)
-            return team_after(team, status);
-    }
-    const int status = compare_arrivals(team, all);
-    *come = status == TUTTI_OK;
-    return status;
 }
 
 int tutti_team_vote(struct tutti_team *team, uint32_t mine, uint32_t *all)
@@ -222,22 +183,15 @@ int tutti_team_vote(struct tutti_team *team, uint32_t mine, uint32_t *all)
     return tutti_team_vote_for(team, TUTTI_WAITING_VOTE, mine, all);
 }
 
-/* Its number. */
-static uint32_t put_vote(struct tutti_team *team, uint32_t mine)
-{
-    struct tutti_slot *own = team->slot[team->rank];
-    const uint32_t votes = ++team->votes;
-    count_step(team);
-    atomic_store_explicit(&own->vote[votes & 1], mine, memory_order_relaxed);
-    atomic_store_explicit(&own->voted, votes, memory_order_release);
-    return votes;
-}
-
 int tutti_team_vote_among(struct tutti_team *team, enum tutti_waiting_for what, uint64_t of, uint32_t mine,
                           uint32_t *all)
 {
-    const uint32_t votes = put_vote(team, mine);
+    struct tutti_slot *own = team->slot[team->rank];
+    const uint32_t votes = ++team->votes;
     uint32_t least = mine;
+    count_step(team);
+    atomic_store_explicit(&own->vote[votes & 1], mine, memory_order_relaxed);
+    atomic_store_explicit(&own->voted, votes, memory_order_release);
     struct tutti_waiting w = tutti_waiting(team, what, of & team_others(team));
     for (int r = 0; r < team->size; r++) {
         const struct tutti_slot *slot = team->slot[r];
@@ -262,35 +216,6 @@ int tutti_team_vote_for(struct tutti_team *team, enum tutti_waiting_for what, ui
     }
     const int status = tutti_team_vote_among(team, what, team_others(team) | UINT64_C(1) << team->rank, mine, all);
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
-}
-
-void tutti_team_vote_begin(struct tutti_team *team, uint32_t mine)
-{
-    tutti_membership(team)->test.team = NULL;
-    if (team->state == TUTTI_TEAM_BROKEN)
-        team->votes++;
-    else
-        put_vote(team, mine);
-}
-
-int tutti_team_vote_test(struct tutti_team *team, uint32_t *all, int *come)
-{
-    const uint32_t votes = team->votes;
-    uint32_t least = UINT32_MAX;
-    *come = 0;
-    if (team->state == TUTTI_TEAM_BROKEN)
-        return TUTTI_ERR_BROKEN;
-    for (int r = 0; r < team->size; r++) {
-        const struct tutti_slot *slot = team->slot[r];
-        struct goal goal = {&slot->voted, votes};
-        if (!call_is_reached(&goal))
-            return team_after(team, ask_again(team, TUTTI_WAITING_VOTE));
-        const uint32_t vote = atomic_load_explicit(&slot->vote[votes & 1], memory_order_relaxed);
-        least = vote < least ? vote : least;
-    }
-    *all = least;
-    *come = 1;
-    return TUTTI_OK;
 }
 
 void tutti_team_done(struct tutti_team *team, int status)

@@ -72,12 +72,11 @@ struct tutti_membership {
     uint64_t work; /* what kernels do next, see tutti_team_expect() */
     struct tutti_forecast forecast;
 
-    uint64_t come;             /* this rank and those whose records have been read */
-    uint64_t late;             /* of these: records that were gone, so that only the kind is known */
-    struct tutti_waiting test; /* of the thread that asks for arrivals or votes; team NULL: no thread has asked yet */
-    unsigned device_calls;     /* arrivals with device memory so far */
-    int offered;               /* 1: the shares of the next call have been filled */
-    int listed;                /* 1: this rank's lists of blocks have memory */
+    uint64_t come;         /* this rank and those whose records have been read */
+    uint64_t late;         /* of these: records that were gone, so that only the kind is known */
+    unsigned device_calls; /* arrivals with device memory so far */
+    int offered;           /* 1: the shares of the next call have been filled */
+    int listed;            /* 1: this rank's lists of blocks have memory */
     /* See tutti_team_on_release(). */
     void (*release)(void *with, struct tutti_team *team, const struct tutti_arrival *call, uint64_t in_mpi);
     void *release_with;

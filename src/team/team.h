@@ -205,10 +205,6 @@ void tutti_team_on_release(struct tutti_team *team,
                            void (*release)(void *with, struct tutti_team *team, const struct tutti_arrival *call,
                                            uint64_t in_mpi),
                            void *with);
-/* The same without waiting, for a caller that polls: *come is 1, and all[] is set, when all ranks have arrived; 0: not
- * yet. Its time limit and its reports are those of the wait, counted over the calls. Only a mismatch may take a while,
- * until the ranks in the MPI have been released. May be followed by tutti_team_await(). */
-int tutti_team_test(struct tutti_team *team, const struct tutti_arrival *all[], int *come);
 /* Collective over the ranks that are not in the mask, from within release(): agrees that all are able to make the call
  * of the ranks in the mask. 1: those ranks have the report, and the call must be made; 0: it must not. */
 int tutti_team_release(struct tutti_team *team, uint64_t in_mpi, int able);
@@ -246,10 +242,6 @@ int tutti_team_close(struct tutti_team *team, uint64_t reset);
 /* Host-level agreement of the current call: waits for all votes, *all is the minimum. Serves peers' requests for
  * descriptors meanwhile. */
 int tutti_team_vote(struct tutti_team *team, uint32_t mine, uint32_t *all);
-/* The same in two parts, the second of which never waits: *come is 1, and *all is set, where all have voted; 0: not
- * yet, ask again. One vote at a time. */
-void tutti_team_vote_begin(struct tutti_team *team, uint32_t mine);
-int tutti_team_vote_test(struct tutti_team *team, uint32_t *all, int *come);
 /* Bytes of a rank's buffers that the call touches. */
 struct tutti_reach {
     uint64_t in, out;

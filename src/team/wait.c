@@ -118,12 +118,6 @@ int tutti_await_near(struct tutti_waiting *w, int (*done)(void *with), void *wit
                                                           .look_with = w});
 }
 
-int tutti_wait_test(struct tutti_waiting *w)
-{
-    uint64_t waited;
-    return wait_look(w, &waited);
-}
-
 int tutti_wait_look(struct tutti_waiting *w)
 {
     uint64_t waited;

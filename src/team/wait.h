@@ -46,9 +46,6 @@ int tutti_await(struct tutti_waiting *waiting, int (*done)(void *with), void *wi
  * it yields at once, and looks at the transport and the peers, which may take several system calls, now and then only.
  */
 int tutti_await_near(struct tutti_waiting *waiting, int (*done)(void *with), void *with);
-/* One look at the peers, without a pause, for a caller that polls instead of waiting: as tutti_await() does between its
- * calls of done(). TUTTI_OK: continue to poll. Time between two calls counts as waiting. */
-int tutti_wait_test(struct tutti_waiting *waiting);
 /* One look and one pause, for kernels that run on this thread and wait. TUTTI_OK: go on waiting. */
 int tutti_wait_look(struct tutti_waiting *waiting);
 

@@ -2,8 +2,6 @@
 #ifndef TUTTI_TEAM_WATCH_H
 #define TUTTI_TEAM_WATCH_H
 
-#include <stddef.h>
-
 #include "team/node.h"
 
 /* Looks at the sockets of the ranks in `mask`; returns those whose process has gone. */
@@ -16,7 +14,5 @@ void tutti_watch_timeout(const struct tutti_waiting *waiting);
 void tutti_watch_mismatch(const struct tutti_team *team, const struct tutti_arrival *const all[]);
 /* 1 if the two calls match. */
 int tutti_watch_alike(const struct tutti_arrival *a, const struct tutti_arrival *b);
-/* "MPI_Allreduce of 1024 float, sum" */
-void tutti_watch_call(const struct tutti_arrival *arrival, char *out, size_t size);
 
 #endif

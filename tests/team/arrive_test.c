@@ -275,6 +275,41 @@ static void failure(void **state)
     assert_int_equal(check_failed(), 0);
 }
 
+/* The room above has zeroes in a new team, and its end is called once, while the node is there. */
+static atomic_int ends, ends_alive;
+
+static void count_end(struct tutti_team *team, int alive)
+{
+    atomic_fetch_add(&ends, 1);
+    atomic_fetch_add(&ends_alive, alive && team->attached[0] == 17);
+}
+
+static int attaches(struct tutti_transport *transport, void *arg)
+{
+    struct kit kit;
+    (void)arg;
+    if (!kit_open(transport, &kit))
+        return 1;
+    for (size_t i = 0; i < sizeof kit.team->attached; i++)
+        CHECK(kit.team->attached[i] == 0, "byte %zu of a new team", i);
+    CHECK(!kit.team->attached_end && !kit.team->nonblocking->attached_end, "the end of a new team");
+    kit.team->attached[0] = 17;
+    kit.team->attached_end = count_end;
+    CHECK(kit_meet(kit.team, 1) == TUTTI_OK && atomic_load(&ends) == 0, "a call");
+    transport->ops->barrier(transport);
+    kit_close(&kit);
+    return 0;
+}
+
+static void attached(void **state)
+{
+    (void)state;
+    assert_int_equal(tutti_threads_run(3, attaches, NULL), 0);
+    assert_int_equal(check_failed(), 0);
+    assert_int_equal(atomic_load(&ends), 3);
+    assert_int_equal(atomic_load(&ends_alive), 3);
+}
+
 int main(void)
 {
     setenv("TUTTI_STALL_SECONDS", "1", 1);
@@ -284,6 +319,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_order), cmocka_unit_test(mixed_memory), cmocka_unit_test(mismatch),
         cmocka_unit_test(stall),     cmocka_unit_test(time_limit),   cmocka_unit_test(failure),
+        cmocka_unit_test(attached),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
