@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum tutti_combine { TUTTI_COMBINE_MIN, TUTTI_COMBINE_MAX, TUTTI_COMBINE_SUM, TUTTI_COMBINE_BAND, TUTTI_COMBINE_BOR };
+enum tutti_combine { TUTTI_COMBINE_MIN, TUTTI_COMBINE_MAX };
 
 enum { TUTTI_ANY_RANK = -1, TUTTI_ANY_TAG = -1 };
 enum { TUTTI_TRANSFER_MOST = INT32_MAX }; /* bytes of one message */
@@ -67,11 +67,8 @@ struct tutti_transport_ops {
 
     /* Collective, as above; all ranks make the nonblocking form. None waits. Buffers belong to the call until
      * pending_test() says that it has ended. Blocks of up to TUTTI_TRANSFER_MOST bytes. */
-    int (*ibarrier)(struct tutti_transport *transport, struct tutti_pending *out);
     int (*iallgather)(struct tutti_transport *transport, const void *in, void *to, size_t bytes,
                       struct tutti_pending *out);
-    int (*ialltoall)(struct tutti_transport *transport, const void *in, void *to, size_t bytes,
-                     struct tutti_pending *out);
     int (*iallreduce)(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how,
                       struct tutti_pending *out);
     /* Local. *done: the call has ended; its handle is not used again. */

@@ -93,30 +93,17 @@ static int exchange_start(struct subset_exchange *x)
     return TUTTI_OK;
 }
 
-static int64_t combine_words(int64_t a, int64_t b, enum tutti_combine how)
-{
-    switch (how) {
-    case TUTTI_COMBINE_MIN:
-        return a < b ? a : b;
-    case TUTTI_COMBINE_MAX:
-        return a > b ? a : b;
-    case TUTTI_COMBINE_SUM:
-        return (int64_t)((uint64_t)a + (uint64_t)b);
-    case TUTTI_COMBINE_BAND:
-        return a & b;
-    default:
-        return a | b;
-    }
-}
-
 /* It has ended: its status. The exchange is gone. */
 static int exchange_finish(struct subset_exchange *x)
 {
     const int status = tutti_sched_status(x->sched);
     if (status == TUTTI_OK && x->words) {
         memcpy(x->words, x->theirs, x->count * sizeof *x->words);
-        for (size_t i = x->count; i < x->count * (size_t)x->transport->size; i++)
-            x->words[i % x->count] = combine_words(x->words[i % x->count], x->theirs[i], x->how);
+        for (size_t i = x->count; i < x->count * (size_t)x->transport->size; i++) {
+            int64_t *const word = &x->words[i % x->count];
+            if (x->how == TUTTI_COMBINE_MIN ? x->theirs[i] < *word : x->theirs[i] > *word)
+                *word = x->theirs[i];
+        }
     }
     exchange_free(x);
     return status;
@@ -167,26 +154,11 @@ static int put_exchange(struct tutti_pending *out, int status, struct subset_exc
     return status;
 }
 
-int tutti_subset_ibarrier(struct tutti_transport *transport, struct tutti_pending *out)
-{
-    struct subset_exchange *x = NULL;
-    const int status = exchange_blocks(transport, NULL, 0, NULL, 0, 0, &x);
-    return put_exchange(out, status, x);
-}
-
 int tutti_subset_iallgather(struct tutti_transport *transport, const void *in, void *to, size_t bytes,
                             struct tutti_pending *out)
 {
     struct subset_exchange *x = NULL;
     const int status = exchange_blocks(transport, in, 0, to, bytes, bytes, &x);
-    return put_exchange(out, status, x);
-}
-
-int tutti_subset_ialltoall(struct tutti_transport *transport, const void *in, void *to, size_t bytes,
-                           struct tutti_pending *out)
-{
-    struct subset_exchange *x = NULL;
-    const int status = exchange_blocks(transport, in, bytes, to, bytes, bytes, &x);
     return put_exchange(out, status, x);
 }
 

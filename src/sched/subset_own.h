@@ -15,11 +15,8 @@ int tutti_subset_barrier(struct tutti_transport *transport);
 int tutti_subset_allgather(struct tutti_transport *transport, const void *in, void *out, size_t bytes);
 int tutti_subset_alltoall(struct tutti_transport *transport, const void *in, void *out, size_t bytes);
 int tutti_subset_allreduce(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how);
-int tutti_subset_ibarrier(struct tutti_transport *transport, struct tutti_pending *out);
 int tutti_subset_iallgather(struct tutti_transport *transport, const void *in, void *to, size_t bytes,
                             struct tutti_pending *out);
-int tutti_subset_ialltoall(struct tutti_transport *transport, const void *in, void *to, size_t bytes,
-                           struct tutti_pending *out);
 int tutti_subset_iallreduce(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how,
                             struct tutti_pending *out);
 int tutti_subset_pending_test(struct tutti_transport *transport, struct tutti_pending *pending, int *done);

@@ -158,24 +158,11 @@ static int node_color(struct tutti_transport *transport, int64_t *color)
 
 /* ---- nonblocking collectives and messages, of threads alone ---- */
 
-static int ibarrier(struct tutti_transport *transport, struct tutti_pending *out)
-{
-    struct post *post = ((struct member *)transport)->group->post;
-    return post_collect(post, transport->rank, POST_GATHER, NULL, NULL, 0, TUTTI_COMBINE_MIN, out);
-}
-
 static int iallgather(struct tutti_transport *transport, const void *in, void *to, size_t bytes,
                       struct tutti_pending *out)
 {
     struct post *post = ((struct member *)transport)->group->post;
     return post_collect(post, transport->rank, POST_GATHER, in, to, bytes, TUTTI_COMBINE_MIN, out);
-}
-
-static int ialltoall(struct tutti_transport *transport, const void *in, void *to, size_t bytes,
-                     struct tutti_pending *out)
-{
-    struct post *post = ((struct member *)transport)->group->post;
-    return post_collect(post, transport->rank, POST_EACH_TO_EACH, in, to, bytes, TUTTI_COMBINE_MIN, out);
 }
 
 static int iallreduce(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how,
@@ -234,9 +221,7 @@ static const struct tutti_transport_ops ops = {
     .allreduce = allreduce,
     .progress = progress,
     .node_color = node_color,
-    .ibarrier = ibarrier,
     .iallgather = iallgather,
-    .ialltoall = ialltoall,
     .iallreduce = iallreduce,
     .pending_test = pending_test,
     .send = send,

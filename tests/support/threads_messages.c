@@ -37,7 +37,6 @@ struct gathering {
 /* One rank's part of it. */
 struct joined {
     struct gathering *of;
-    int rank;
     enum post_collective what;
     void *out;
     size_t bytes;
@@ -276,19 +275,7 @@ int post_cancel(struct post *post, struct tutti_transfer *handle, int *cancelled
 
 int64_t post_combine(int64_t a, int64_t b, enum tutti_combine how)
 {
-    switch (how) {
-    case TUTTI_COMBINE_MIN:
-        return a < b ? a : b;
-    case TUTTI_COMBINE_MAX:
-        return a > b ? a : b;
-    case TUTTI_COMBINE_SUM:
-        return a + b;
-    case TUTTI_COMBINE_BAND:
-        return a & b;
-    case TUTTI_COMBINE_BOR:
-        return a | b;
-    }
-    return a;
+    return (how == TUTTI_COMBINE_MIN) == (a < b) ? a : b;
 }
 
 /* The one of this number; the lock is held. */
@@ -309,18 +296,17 @@ static struct gathering *gathering_of(struct post *post, uint64_t number)
 int post_collect(struct post *post, int rank, enum post_collective what, const void *in, void *out, size_t bytes,
                  enum tutti_combine how, struct tutti_pending *pending)
 {
-    const size_t all = what == POST_EACH_TO_EACH ? bytes * (size_t)post->ranks : bytes;
     struct joined *joined = calloc(1, sizeof *joined);
-    char *copy = malloc(all + 1);
+    char *copy = malloc(bytes + 1);
     if (!joined || !copy)
         abort();
-    if (all > 0)
-        memcpy(copy, in, all);
+    if (bytes > 0)
+        memcpy(copy, in, bytes);
     pthread_mutex_lock(&post->lock);
     struct gathering *of = gathering_of(post, post->collectives[rank]++);
     of->in[rank] = copy;
     of->joined++;
-    *joined = (struct joined){of, rank, what, out, bytes, how};
+    *joined = (struct joined){of, what, out, bytes, how};
     pthread_mutex_unlock(&post->lock);
     pending->handle = (uintptr_t)joined;
     return TUTTI_OK;
@@ -340,8 +326,7 @@ static void deliver_collective(const struct joined *joined, int ranks)
         } else if (joined->what == POST_WORDS) {
             memcpy(joined->out, in, joined->bytes);
         } else {
-            memcpy((char *)joined->out + (size_t)r * joined->bytes,
-                   in + (joined->what == POST_EACH_TO_EACH ? (size_t)joined->rank * joined->bytes : 0), joined->bytes);
+            memcpy((char *)joined->out + (size_t)r * joined->bytes, in, joined->bytes);
         }
     }
 }

@@ -19,8 +19,8 @@ int post_receive_caught(struct post *post, struct tutti_caught *caught, void *me
 int post_test(struct post *post, struct tutti_transfer *transfer, struct tutti_transfer_status *came, int *done);
 int post_cancel(struct post *post, struct tutti_transfer *transfer, int *cancelled);
 
-/* Nonblocking collectives. in: bytes; EACH_TO_EACH: bytes for each rank. WORDS: of int64_t, combined. */
-enum post_collective { POST_GATHER, POST_EACH_TO_EACH, POST_WORDS };
+/* Nonblocking collectives. WORDS: of int64_t, combined. */
+enum post_collective { POST_GATHER, POST_WORDS };
 int post_collect(struct post *post, int rank, enum post_collective what, const void *in, void *out, size_t bytes,
                  enum tutti_combine how, struct tutti_pending *pending);
 int post_collected(struct post *post, struct tutti_pending *pending, int *done);

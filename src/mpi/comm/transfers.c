@@ -142,14 +142,6 @@ static int put_pending(struct tutti_pending *out, int code, MPI_Request request)
     return TUTTI_OK;
 }
 
-int tutti_transport_ibarrier(struct tutti_transport *transport, struct tutti_pending *out)
-{
-    TUTTI_INSIDE();
-    MPI_Request request = tutti_handles.no_request;
-    const int code = tutti_next.MPI_Ibarrier(transfers_comm_of(transport), &request);
-    return put_pending(out, code, request);
-}
-
 int tutti_transport_iallgather(struct tutti_transport *transport, const void *in, void *to, size_t bytes,
                                struct tutti_pending *out)
 {
@@ -162,23 +154,9 @@ int tutti_transport_iallgather(struct tutti_transport *transport, const void *in
     return put_pending(out, code, request);
 }
 
-int tutti_transport_ialltoall(struct tutti_transport *transport, const void *in, void *to, size_t bytes,
-                              struct tutti_pending *out)
-{
-    TUTTI_INSIDE();
-    MPI_Request request = tutti_handles.no_request;
-    if (bytes > TUTTI_TRANSFER_MOST)
-        return TUTTI_ERR_ARGUMENT;
-    const int code = tutti_next.MPI_Ialltoall(in, (int)bytes, tutti_handles.byte, to, (int)bytes, tutti_handles.byte,
-                                              transfers_comm_of(transport), &request);
-    return put_pending(out, code, request);
-}
-
 MPI_Op tutti_transport_op(enum tutti_combine how)
 {
-    const MPI_Op op[] = {tutti_handles.min, tutti_handles.max, tutti_handles.sum, tutti_handles.band,
-                         tutti_handles.bor};
-    return op[how];
+    return how == TUTTI_COMBINE_MIN ? tutti_handles.min : tutti_handles.max;
 }
 
 int tutti_transport_iallreduce(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how,

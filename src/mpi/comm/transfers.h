@@ -15,11 +15,8 @@ int tutti_transport_receive_caught(struct tutti_transport *transport, struct tut
 int tutti_transport_test(struct tutti_transport *transport, struct tutti_transfer *transfer,
                          struct tutti_transfer_status *came, int *done);
 int tutti_transport_cancel(struct tutti_transport *transport, struct tutti_transfer *transfer, int *cancelled);
-int tutti_transport_ibarrier(struct tutti_transport *transport, struct tutti_pending *out);
 int tutti_transport_iallgather(struct tutti_transport *transport, const void *in, void *to, size_t bytes,
                                struct tutti_pending *out);
-int tutti_transport_ialltoall(struct tutti_transport *transport, const void *in, void *to, size_t bytes,
-                              struct tutti_pending *out);
 int tutti_transport_iallreduce(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how,
                                struct tutti_pending *out);
 int tutti_transport_pending_test(struct tutti_transport *transport, struct tutti_pending *pending, int *done);

@@ -114,7 +114,7 @@ extern struct tutti_next tutti_next;
 struct tutti_handles {
     MPI_Comm world, self, no_comm;
     MPI_Datatype byte, packed, int64, no_type, no_bytes;
-    MPI_Op no_op, min, max, sum, band, bor;
+    MPI_Op no_op, min, max, sum, bor;
     MPI_Op op_reads, op_replaces; /* MPI_NO_OP, MPI_REPLACE */
     MPI_Request no_request;
     MPI_Info no_info;

@@ -45,7 +45,6 @@ static int find_handles(void)
         .min = MPI_MIN,
         .max = MPI_MAX,
         .sum = MPI_SUM,
-        .band = MPI_BAND,
         .bor = MPI_BOR,
         .no_request = MPI_REQUEST_NULL,
         .no_info = MPI_INFO_NULL,

@@ -35,16 +35,21 @@ static void judge(struct tutti_comm *comm, unsigned long long seed)
     const struct tutti_arrival mine = {
         .collective = TUTTI_COLLECTIVE_ALLREDUCE, .kind = TUTTI_ARRIVAL_DEVICE, .count = 5};
     const struct tutti_arrival *all[TUTTI_MAX_RANKS];
-    int64_t word = 1;
+    int64_t word[2];
     if (!CHECK(h != NULL, "no hierarchy"))
         return;
     CHECK(h->team->whole && h->team->size == h->size && h->member[h->rank] == comm->transport.base.rank, "the team");
     tutti_team_arrive(h->team, &mine);
     CHECK(tutti_team_await(h->team, all) == TUTTI_OK, "the team does not meet");
-    CHECK(h->here->ops->allreduce(h->here, &word, 1, TUTTI_COMBINE_SUM) == TUTTI_OK && word == h->size, "ranks here");
-    word = 1;
-    CHECK(h->ranks->ops->allreduce(h->ranks, &word, 1, TUTTI_COMBINE_SUM) == TUTTI_OK &&
-              word == comm->transport.base.size,
+    word[0] = h->rank;
+    word[1] = -h->rank;
+    CHECK(h->here->ops->allreduce(h->here, word, 2, TUTTI_COMBINE_MAX) == TUTTI_OK && word[0] == h->size - 1 &&
+              word[1] == 0,
+          "ranks here");
+    word[0] = comm->transport.base.rank;
+    word[1] = -comm->transport.base.rank;
+    CHECK(h->ranks->ops->allreduce(h->ranks, word, 2, TUTTI_COMBINE_MAX) == TUTTI_OK &&
+              word[0] == comm->transport.base.size - 1 && word[1] == 0,
           "all ranks");
     collectives_run(h->ranks, seed, 3);
 }

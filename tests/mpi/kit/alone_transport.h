@@ -60,9 +60,7 @@ static const struct tutti_transport_ops alone_transport_ops = {
     .receive_caught = tutti_transport_receive_caught,
     .test = tutti_transport_test,
     .cancel = tutti_transport_cancel,
-    .ibarrier = tutti_transport_ibarrier,
     .iallgather = tutti_transport_iallgather,
-    .ialltoall = tutti_transport_ialltoall,
     .iallreduce = tutti_transport_iallreduce,
     .pending_test = tutti_transport_pending_test,
 };
@@ -70,14 +68,8 @@ static const struct tutti_transport_ops alone_transport_ops = {
 /* Local, behind MPI_Init(). */
 static void alone_transport_calls(void)
 {
-    tutti_handles = (struct tutti_handles){.byte = MPI_BYTE,
-                                           .int64 = MPI_INT64_T,
-                                           .world = MPI_COMM_WORLD,
-                                           .min = MPI_MIN,
-                                           .max = MPI_MAX,
-                                           .sum = MPI_SUM,
-                                           .band = MPI_BAND,
-                                           .bor = MPI_BOR};
+    tutti_handles = (struct tutti_handles){
+        .byte = MPI_BYTE, .int64 = MPI_INT64_T, .world = MPI_COMM_WORLD, .min = MPI_MIN, .max = MPI_MAX};
     tutti_next = (struct tutti_next){.MPI_Isend = MPI_Isend,
                                      .MPI_Issend = MPI_Issend,
                                      .MPI_Irecv = MPI_Irecv,
@@ -89,9 +81,7 @@ static void alone_transport_calls(void)
                                      .MPI_Test_cancelled = MPI_Test_cancelled,
                                      .MPI_Request_get_status = MPI_Request_get_status,
                                      .MPI_Get_elements_x = MPI_Get_elements_x,
-                                     .MPI_Ibarrier = MPI_Ibarrier,
                                      .MPI_Iallgather = MPI_Iallgather,
-                                     .MPI_Ialltoall = MPI_Ialltoall,
                                      .MPI_Iallreduce = MPI_Iallreduce};
 }
 
