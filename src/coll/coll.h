@@ -97,8 +97,4 @@ int tutti_reduce_local_enqueue(struct tutti_stream *stream, const void *in, void
 /* 1 if the calling thread waits for kernels that are under way: then nothing may be allocated on the device. */
 int tutti_waiting_now(void);
 
-/* Name of the algorithm that the rules choose for a call of `collective` (allreduce, reduce, reduce_scatter, scan; both
- * kinds of reduce-scatter and of scan share their rules), before it is known whether it can run. Local. */
-const char *tutti_rules_choice(const char *collective, size_t bytes, int ranks, int gpus);
-
 #endif

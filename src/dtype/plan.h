@@ -25,7 +25,7 @@ struct tutti_dim {
  *     packed = packed + begins[e]  + sum of i[k] * dim[k].packed     (block 0: entry e has begins[e + 1] - begins[e]
  *                                                                     bytes, and list_at == dims)
  *
- * In plans and in what tutti_plan_repeat() makes, packed strides are positive and each step is at least as long as what
+ * In plans, packed strides are positive and each step is at least as long as what
  * is inside it: in that order the packed positions of a segment's blocks grow. Segments may interleave. */
 struct tutti_segment {
     int64_t offset;  /* of the first byte, from the buffer's address */
@@ -73,12 +73,6 @@ void tutti_plan_drop(const struct tutti_plan *plan);
 /* Sets the function that frees what devices keep of a plan. It is called before a plan is freed, when the plan can no
  * longer be found. One function in a process, set once. */
 void tutti_plan_at_free(void (*forget)(const struct tutti_plan *plan));
-
-/* `count` elements as segments: the count is one more slowest dimension (stride: the extent; packed stride: the size),
- * folded where it can be. Returns the number of segments, written into `out` (room for plan->segments); 0 if there
- * are no bytes, and if a segment has TUTTI_PLAN_DIMS dimensions already and cannot take one more (*by_element is 1
- * then, otherwise 0: launch element by element). */
-uint32_t tutti_plan_repeat(const struct tutti_plan *plan, uint64_t count, struct tutti_segment *out, int *by_element);
 
 /* On host memory, by the calling thread: elements [first byte, first byte + bytes) of the packed message of `count`
  * elements. `memory` is the buffer as MPI was given it. */

@@ -68,8 +68,6 @@ int tutti_incoming_status(const struct tutti_incoming *in);
 int tutti_incoming_truncated(const struct tutti_incoming *in);
 /* The packed message, if there was no plan; NULL otherwise. Freed with the incoming. */
 void *tutti_incoming_packed(const struct tutti_incoming *in);
-/* Ends it with a status: its sender has died. */
-void tutti_incoming_cancel(struct tutti_incoming *in, int status);
 /* It has ended, or was never started. Takes NULL. */
 void tutti_incoming_free(struct tutti_incoming *in);
 

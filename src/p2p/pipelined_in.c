@@ -235,11 +235,6 @@ void *tutti_incoming_packed(const struct tutti_incoming *in)
     return in->way == AS_A_WHOLE ? in->memory : NULL;
 }
 
-void tutti_incoming_cancel(struct tutti_incoming *in, int status)
-{
-    tutti_sched_cancel(in->sched, status);
-}
-
 void tutti_incoming_free(struct tutti_incoming *in)
 {
     if (!in)

@@ -82,12 +82,6 @@ void tutti_ring_init(struct tutti_ring *ring, void *memory, uint64_t slots, uint
         ring->handler[i].operation = i == TUTTI_RING_NOP ? &nothing : &unknown;
 }
 
-void tutti_ring_counters_init(struct tutti_ring_counters *counters, uint64_t first)
-{
-    memset(counters, 0, sizeof *counters);
-    counters->next = counters->consumed = counters->completed = first;
-}
-
 struct tutti_ring_kernel_view tutti_ring_kernel_view(const struct tutti_ring *ring, void *memory,
                                                      struct tutti_ring_counters *counters)
 {
@@ -206,11 +200,6 @@ int tutti_ring_poll(struct tutti_ring *ring, unsigned most)
     }
     publish_progress(ring);
     return status < 0 ? status : (int)(ring->consumed - first);
-}
-
-uint64_t tutti_ring_open(const struct tutti_ring *ring)
-{
-    return ring->consumed - ring->completed;
 }
 
 int tutti_ring_is_complete(const struct tutti_ring *ring, uint64_t number)

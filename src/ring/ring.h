@@ -37,7 +37,7 @@ struct tutti_ring_operation {
     int (*begin)(void *user, struct tutti_ring_request *request);
 };
 
-enum { TUTTI_RING_OPERATIONS = 256, TUTTI_RING_SLOTS_LEAST = 16, TUTTI_RING_SLOTS_MOST = 1 << 16 };
+enum { TUTTI_RING_OPERATIONS = 256, TUTTI_RING_SLOTS_LEAST = 16 };
 enum { TUTTI_RING_ALIGN = 4096 };
 
 struct tutti_ring {
@@ -69,8 +69,6 @@ size_t tutti_ring_bytes(uint64_t slots);
 /* Lays a ring out in that memory, aligned to TUTTI_RING_ALIGN, without operations. first: the number of its first
  * request, a multiple of slots; the kernels' counters begin there too. */
 void tutti_ring_init(struct tutti_ring *ring, void *memory, uint64_t slots, uint64_t first);
-/* What the kernels' counters hold at first. */
-void tutti_ring_counters_init(struct tutti_ring_counters *counters, uint64_t first);
 /* memory: the ring's, where kernels address it; counters: in memory of theirs. */
 struct tutti_ring_kernel_view tutti_ring_kernel_view(const struct tutti_ring *ring, void *memory,
                                                      struct tutti_ring_counters *counters);
@@ -89,8 +87,6 @@ int tutti_ring_poll(struct tutti_ring *ring, unsigned most);
 void tutti_ring_done(struct tutti_ring *ring, struct tutti_ring_request *request);
 /* Ends a request that was taken: completion and tag were the request's, value is what it returns. The same thread. */
 void tutti_ring_answer(struct tutti_ring *ring, uint32_t completion, uint32_t tag, uint64_t value);
-/* Requests that are read and open. */
-uint64_t tutti_ring_open(const struct tutti_ring *ring);
 /* The name of the operation of a request; NULL: its number is not registered. */
 const char *tutti_ring_name(const struct tutti_ring *ring, const struct tutti_ring_request *request);
 /* 1: all requests before that number are complete. From any thread. */

@@ -13,6 +13,7 @@
 #include "coll/algorithm.h"
 #include "coll/move/moves.h"
 #include "core/status.h"
+#include "core/types.h"
 #include "device/device.h"
 #include "dtype/aware.h"
 #include "p2p/protocols.h"
@@ -74,19 +75,31 @@ static void refuses(void **state)
     }
 }
 
+/* Name of the algorithm that the rules choose for a call, before it is known whether it can run. */
+static const char *choice(enum tutti_collective collective, size_t bytes, int ranks, int gpus)
+{
+    const struct tutti_team team = {.size = ranks, .gpus = gpus, .lines = 1};
+    const struct tutti_call call = {.collective = collective, .count = bytes, .type = TUTTI_TYPE_U8};
+    int from, defaults, row;
+    tutti_rules_hash(&from, &defaults);
+    do
+        row = tutti_rules_next_of(tutti_rules_section(collective), bytes, ranks, &from);
+    while (row >= 0 && !tutti_algorithm_can(tutti_algorithms[row], &team, &call));
+    return row >= 0 ? tutti_algorithms[row]->name : tutti_algorithm_last()->name;
+}
+
 static void first_that_fits(void **state)
 {
     (void)state;
-    assert_string_equal(tutti_rules_choice("allreduce", 8192, 4, 4), "twoshot"); /* leader needs shared GPUs */
-    assert_string_equal(tutti_rules_choice("allreduce", 8192, 4, 2), "leader");
-    assert_string_equal(tutti_rules_choice("allreduce", 8193, 4, 4), "staged");
-    assert_string_equal(tutti_rules_choice("allreduce", 65537, 4, 4), "oneshot"); /* measured */
-    assert_string_equal(tutti_rules_choice("reduce", 1, 4, 4), "staged");         /* the user's */
-    assert_string_equal(tutti_rules_choice("reduce", 101, 4, 4), "direct");       /* the default */
-    assert_string_equal(tutti_rules_choice("reduce", 101, 4, 2), "leader");
-    assert_string_equal(tutti_rules_choice("reduce_scatter", 8, 4, 4), "direct");
-    assert_string_equal(tutti_rules_choice("scan", 8, 4, 4), "direct");
-    assert_string_equal(tutti_rules_choice("bcast", 8, 4, 4), "none");
+    assert_string_equal(choice(TUTTI_COLLECTIVE_ALLREDUCE, 8192, 4, 4), "twoshot"); /* leader needs shared GPUs */
+    assert_string_equal(choice(TUTTI_COLLECTIVE_ALLREDUCE, 8192, 4, 2), "leader");
+    assert_string_equal(choice(TUTTI_COLLECTIVE_ALLREDUCE, 8193, 4, 4), "staged");
+    assert_string_equal(choice(TUTTI_COLLECTIVE_ALLREDUCE, 65537, 4, 4), "oneshot"); /* measured */
+    assert_string_equal(choice(TUTTI_COLLECTIVE_REDUCE, 1, 4, 4), "staged");         /* the user's */
+    assert_string_equal(choice(TUTTI_COLLECTIVE_REDUCE, 101, 4, 4), "direct");       /* the default */
+    assert_string_equal(choice(TUTTI_COLLECTIVE_REDUCE, 101, 4, 2), "leader");
+    assert_string_equal(choice(TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK, 8, 4, 4), "direct");
+    assert_string_equal(choice(TUTTI_COLLECTIVE_SCAN, 8, 4, 4), "direct");
 }
 
 static void write_file(const char *path, const char *text, size_t bytes)
@@ -258,13 +271,13 @@ static void by_ranks(void **state)
     }
     assert_int_equal(tutti_rules_set("allreduce: 0-8k/2@ll128 */3-4@oneshot 9k-*/8-*@ll *@direct", wrong, sizeof wrong),
                      TUTTI_OK);
-    assert_string_equal(tutti_rules_choice("allreduce", 8192, 2, 2), "ll128");
-    assert_string_equal(tutti_rules_choice("allreduce", 8193, 2, 2), "direct");
-    assert_string_equal(tutti_rules_choice("allreduce", 8192, 3, 3), "oneshot");
-    assert_string_equal(tutti_rules_choice("allreduce", 1 << 20, 4, 4), "oneshot");
-    assert_string_equal(tutti_rules_choice("allreduce", 1 << 20, 5, 5), "direct");
-    assert_string_equal(tutti_rules_choice("allreduce", 9216, 8, 8), "ll");
-    assert_string_equal(tutti_rules_choice("allreduce", 9215, 16, 16), "direct");
+    assert_string_equal(choice(TUTTI_COLLECTIVE_ALLREDUCE, 8192, 2, 2), "ll128");
+    assert_string_equal(choice(TUTTI_COLLECTIVE_ALLREDUCE, 8193, 2, 2), "direct");
+    assert_string_equal(choice(TUTTI_COLLECTIVE_ALLREDUCE, 8192, 3, 3), "oneshot");
+    assert_string_equal(choice(TUTTI_COLLECTIVE_ALLREDUCE, 1 << 20, 4, 4), "oneshot");
+    assert_string_equal(choice(TUTTI_COLLECTIVE_ALLREDUCE, 1 << 20, 5, 5), "direct");
+    assert_string_equal(choice(TUTTI_COLLECTIVE_ALLREDUCE, 9216, 8, 8), "ll");
+    assert_string_equal(choice(TUTTI_COLLECTIVE_ALLREDUCE, 9215, 16, 16), "direct");
     tutti_rules_hash(&from, &defaults);
     assert_string_equal(tutti_algorithms[tutti_rules_next(section, 8192, &from)]->name, "direct"); /* of no number */
     assert_int_equal(tutti_rules_set(NULL, wrong, sizeof wrong), TUTTI_OK);
@@ -278,8 +291,8 @@ static void sets(void **state)
     int first, defaults, again;
     uint32_t hash = tutti_rules_hash(&first, &defaults);
     assert_int_equal(tutti_rules_set("allreduce: *@oneshot allreduce_enqueue: *@ll", wrong, sizeof wrong), TUTTI_OK);
-    assert_string_equal(tutti_rules_choice("allreduce", 8192, 4, 4), "oneshot");
-    assert_string_equal(tutti_rules_choice("reduce", 1, 4, 4), "direct"); /* the default */
+    assert_string_equal(choice(TUTTI_COLLECTIVE_ALLREDUCE, 8192, 4, 4), "oneshot");
+    assert_string_equal(choice(TUTTI_COLLECTIVE_REDUCE, 1, 4, 4), "direct"); /* the default */
     assert_int_not_equal(tutti_rules_hash(&again, &defaults), hash);
     assert_int_not_equal(again, first); /* communicators that are open stay where they are */
     int row = tutti_rules_next(tutti_rules_section(TUTTI_COLLECTIVE_ALLREDUCE), 8192, &first);
@@ -287,10 +300,10 @@ static void sets(void **state)
     row = tutti_rules_next(tutti_rules_section_enqueue(TUTTI_COLLECTIVE_ALLREDUCE), 8192, &again);
     assert_string_equal(tutti_algorithms[row]->name, "ll");
     assert_int_equal(tutti_rules_set("", wrong, sizeof wrong), TUTTI_OK);
-    assert_string_equal(tutti_rules_choice("allreduce", 8192, 4, 4), "direct");
+    assert_string_equal(choice(TUTTI_COLLECTIVE_ALLREDUCE, 8192, 4, 4), "direct");
     assert_int_equal(tutti_rules_set("allreduce: *@x", wrong, sizeof wrong), TUTTI_ERR_SETTING);
     assert_non_null(strstr(wrong, "no algorithm 'x'"));
-    assert_string_equal(tutti_rules_choice("allreduce", 8192, 4, 4), "direct");
+    assert_string_equal(choice(TUTTI_COLLECTIVE_ALLREDUCE, 8192, 4, 4), "direct");
     for (int i = 0; i < 55 * 3; i++) { /* the same texts again take no room */
         snprintf(text, sizeof text, "scan: 0-%d@staged", i % 55);
         assert_int_equal(tutti_rules_set(text, wrong, sizeof wrong), TUTTI_OK);
@@ -298,7 +311,7 @@ static void sets(void **state)
     assert_int_equal(tutti_rules_set("scan: *@staged", wrong, sizeof wrong), TUTTI_ERR_UNAVAILABLE);
     assert_int_equal(tutti_rules_set(NULL, wrong, sizeof wrong), TUTTI_OK);
     assert_int_equal(tutti_rules_hash(&again, &defaults), hash);
-    assert_string_equal(tutti_rules_choice("allreduce", 8192, 4, 4), "twoshot");
+    assert_string_equal(choice(TUTTI_COLLECTIVE_ALLREDUCE, 8192, 4, 4), "twoshot");
 }
 
 static int setup(void **state)
@@ -319,7 +332,7 @@ static int setup(void **state)
         return 1;
     int length = snprintf(text, sizeof text, "device: %s\nallreduce: 0-8k@direct 64k-1m@oneshot\n", device);
     write_file(file_name, text, (size_t)length);
-    const char *first = tutti_rules_choice("allreduce", 8192, 4, 4); /* the table is read once, now */
+    const char *first = choice(TUTTI_COLLECTIVE_ALLREDUCE, 8192, 4, 4); /* the table is read once, now */
     return first == NULL;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/status.h"
 #include "dtype/oracle.h"
+#include "dtype/plan/emit.h"
 #include "support/check.h"
 #include "support/random.h"
 
@@ -112,14 +113,19 @@ static int check_segments(const struct layout *is, const struct tutti_segment *s
     return fine;
 }
 
+/* The segments of `count` elements, where each takes one more dimension. */
 static int check_repeat(const struct layout *is, uint64_t count)
 {
-    int by_element;
-    struct tutti_segment *s = malloc((is->plan->segments + 1) * sizeof *s);
-    uint32_t n = tutti_plan_repeat(is->plan, count, s, &by_element);
-    int fine =
-        CHECK(n == (count > 0 && is->size > 0 && !by_element ? is->plan->segments : 0), "%u segments repeated", n);
-    if (fine && n > 0)
+    const uint32_t segments = count > 0 ? is->plan->segments : 0;
+    struct tutti_segment *s = malloc((segments + 1) * sizeof *s);
+    uint32_t n = 0;
+    int fine = CHECK(s != NULL, "out of memory");
+    for (; fine && n < segments; n++) {
+        s[n] = is->plan->segment[n];
+        if (!tutti_segment_repeat(&s[n], count, is->plan->extent, is->plan->size))
+            break;
+    }
+    if (fine && n > 0 && n == segments)
         fine = check_segments(is, s, n, count);
     free(s);
     return fine;

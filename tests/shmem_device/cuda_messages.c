@@ -68,7 +68,7 @@ static void many(uint64_t seed, uint64_t slots, uint64_t first, uint64_t message
     memset(next, 0, sizeof next);
     tutti_ring_init(&ring, memory, slots, first);
     ring_host_register(&host);
-    tutti_ring_counters_init(own_first, first);
+    ring_counters_init(own_first, first);
     cuda_must((int)cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream");
     cuda_must((int)cudaMalloc(&made, sizeof *own), "the kernels' counters");
     own = made;

@@ -34,7 +34,7 @@ static void ring_open(uint64_t slots, uint64_t first, uint64_t limit_ms)
     memory = aligned_alloc(TUTTI_RING_ALIGN, tutti_ring_bytes(slots));
     aborted = 0;
     tutti_ring_init(&rings, memory, slots, first);
-    tutti_ring_counters_init(&counts, first);
+    ring_counters_init(&counts, first);
     kernels = (struct tshmem_state){.bytes = sizeof kernels,
                                     .version = TSHMEM_STATE_VERSION,
                                     .pes = TSHMEM_PES_MAX,

@@ -53,7 +53,7 @@ void ring_host_register(struct ring_host *host)
 void *ring_host_thread(void *host)
 {
     struct ring_host *const h = host;
-    while (!atomic_load(&h->stop) || tutti_ring_open(h->ring)) {
+    while (!atomic_load(&h->stop) || h->ring->consumed != h->ring->completed) {
         const int taken = tutti_ring_poll(h->ring, 1 + (unsigned)(random_next(&h->random) % 64));
         if (h->held > 0) {
             h->held--;

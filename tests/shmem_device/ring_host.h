@@ -58,6 +58,11 @@ struct ring_host {
     atomic_int stop;
 };
 
+/* What the kernels' counters hold where the first request has that number. */
+static inline void ring_counters_init(struct tutti_ring_counters *counters, uint64_t first)
+{
+    *counters = (struct tutti_ring_counters){.next = first, .consumed = first, .completed = first};
+}
 /* Registers all operations of the address space on the ring, with this host as their user. */
 void ring_host_register(struct ring_host *host);
 /* A thread's: until `stop` is set, and nothing is open. */

@@ -46,28 +46,6 @@ int tutti_rules_section_enqueue(enum tutti_collective collective)
     return section < 0 ? -1 : section + CHOICE_ENQUEUE;
 }
 
-const char *tutti_rules_choice(const char *collective, size_t bytes, int ranks, int gpus)
-{
-    static const enum tutti_collective examples[CHOICE_ENQUEUE] = {
-        [TUTTI_REDUCTION_RULES_ALLREDUCE] = TUTTI_COLLECTIVE_ALLREDUCE,
-        [TUTTI_REDUCTION_RULES_REDUCE] = TUTTI_COLLECTIVE_REDUCE,
-        [TUTTI_REDUCTION_RULES_REDUCE_SCATTER] = TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK,
-        [TUTTI_REDUCTION_RULES_SCAN] = TUTTI_COLLECTIVE_SCAN,
-    };
-    const int section = tutti_section_find(collective);
-    if (section < room.first || section >= room.first + CHOICE_ENQUEUE)
-        return "none";
-    int from, end, algorithm;
-    struct tutti_team team = {.size = ranks, .gpus = gpus, .lines = 1};
-    struct tutti_call call = {.collective = examples[section - room.first], .count = bytes, .type = TUTTI_TYPE_U8};
-    tutti_rules_hash(&from, &end);
-    while ((algorithm = tutti_rules_next_of(section, bytes, ranks, &from)) >= 0) {
-        if (tutti_algorithm_can(tutti_algorithms[algorithm], &team, &call))
-            return tutti_algorithms[algorithm]->name;
-    }
-    return tutti_algorithm_last()->name;
-}
-
 /* Streams that a row takes are made here: the driver may let a call that makes one wait for kernels in the program's
  * streams. If those wait for ranks that wait for this one in a later call, none would end. */
 void tutti_rows_prepare(struct tutti_team *team, int in_stream)

@@ -28,7 +28,8 @@ bool tutti_segments_equal(const struct tutti_segment *a, const struct tutti_segm
 
 /* plan.c: the plan of these segments, which are the plan's from now on; `like` says the rest. One reference more. */
 int tutti_plan_adopt(const struct tutti_plan *like, struct tutti_segments *segments, const struct tutti_plan **out);
-/* plan.c: adds a slowest dimension; 0 if there is no room for it. `count` is at least 1. */
+/* plan.c: `count` elements, at least 1, as one more slowest dimension (stride: the extent; packed stride: the size),
+ * folded where it can be. 0 if there is no room for it. */
 int tutti_segment_repeat(struct tutti_segment *segment, uint64_t count, int64_t extent, uint64_t size);
 
 #endif

@@ -224,23 +224,3 @@ int tutti_segment_repeat(struct tutti_segment *segment, uint64_t count, int64_t 
         segment->list_at++;
     return 1;
 }
-
-uint32_t tutti_plan_repeat(const struct tutti_plan *plan, uint64_t count, struct tutti_segment *out, int *by_element)
-{
-    uint64_t bytes;
-    *by_element = 0;
-    if (count == 0 || plan->size == 0)
-        return 0;
-    if (__builtin_mul_overflow(count, plan->size, &bytes) || bytes > INT64_MAX) {
-        *by_element = 1;
-        return 0;
-    }
-    memcpy(out, plan->segment, plan->segments * sizeof *out);
-    for (uint32_t i = 0; i < plan->segments; i++) {
-        if (!tutti_segment_repeat(&out[i], count, plan->extent, plan->size)) {
-            *by_element = 1;
-            return 0;
-        }
-    }
-    return plan->segments;
-}
