@@ -108,7 +108,6 @@ struct tutti_shmem {
     struct tutti_shmem_gpu *gpu;             /* of heaps on a device, see copy_queue.h */
     const struct tutti_path *far_path;       /* requests of kernels for far PEs (proxy/proxy.h); NULL: none exist */
     struct tutti_proxy_server *proxy_server; /* requests of kernels, see proxy_server.c; NULL: there is no ring */
-    int control_mapped;                      /* this PE's control page is registered with it */
     int uneven;                  /* PEs of this node are not even steps apart, and kernels reach this PE's heap alone */
     int crowded;                 /* more PEs than cores: waits do not spin */
     int users;                   /* calls of tshmem_init without one of finalize */

@@ -183,7 +183,6 @@ static int stub_resolve(void)
                               .mpi = mpi,
                               .path = path,
                               .name = names,
-                              .lacking = tutti_stub_lacking_table,
                               .wraps = wraps,
                               .beneath = beneath};
     if (open_front(&stub, why, sizeof why) != 0) {

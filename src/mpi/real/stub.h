@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-enum { TUTTI_STUB_VERSION = 3 };
+enum { TUTTI_STUB_VERSION = 4 };
 
 /* Half precision types, by number. */
 enum { TUTTI_MPIX_FLOAT16, TUTTI_MPIX_BF16 };
@@ -17,7 +17,6 @@ struct tutti_stub {
     void *mpi;               /* handle of the MPI's library, for dlsym */
     const char *path;        /* of that library */
     const char *const *name; /* of each call */
-    void *const *lacking;    /* of each call: where the entry goes if this MPI has no such call */
     /* Of each call: the MPI_ function of a profiling library that lies between Tutti and the MPI in the search order;
      * NULL: no such library. `wraps`: it calls PMPI_x by name, which leads to the stub, so the MPI_ entry always jumps
      * to it. `beneath`: it finds PMPI_x by dlsym(RTLD_NEXT), which skips Tutti, so Tutti calls it in place of the MPI.
