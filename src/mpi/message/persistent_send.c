@@ -121,14 +121,6 @@ static void persistent_unclaim(struct tutti_request *entry)
     tutti_send_unclaim(send->sent);
 }
 
-/* Cannot be cancelled any more: it completes as sent. */
-static int persistent_cancel(struct tutti_request *entry, MPI_Request *request)
-{
-    (void)entry;
-    (void)request;
-    return MPI_SUCCESS;
-}
-
 static int persistent_deliver(struct tutti_request *entry, MPI_Status *status)
 {
     (void)status;
@@ -160,7 +152,7 @@ static const struct tutti_request_kind kind = {.name = "persistent send to a ran
                                                .stays = 1,
                                                .start = persistent_start,
                                                .comm = persistent_send_comm_at,
-                                               .cancel = persistent_cancel,
+                                               .cancel = tutti_send_cancel,
                                                .claim = persistent_claim,
                                                .unclaim = persistent_unclaim,
                                                .begins_claimed = 1,

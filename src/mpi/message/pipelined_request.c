@@ -17,23 +17,13 @@ static int pipelined_start(struct tutti_request *entry, MPI_Request *request)
     return tutti_far_start(pipelined_of(entry)->rts, request);
 }
 
-/* Cannot be cancelled any more: it completes as sent. */
-static int pipelined_request_cancel(struct tutti_request *entry, MPI_Request *request)
-{
-    (void)entry;
-    (void)request;
-    return MPI_SUCCESS;
-}
-
 static void pipelined_close(struct tutti_request *entry)
 {
     tutti_far_release(pipelined_of(entry)->rts);
 }
 
-static const struct tutti_request_kind pipelined = {.name = "send to another node",
-                                                    .start = pipelined_start,
-                                                    .cancel = pipelined_request_cancel,
-                                                    .close = pipelined_close};
+static const struct tutti_request_kind pipelined = {
+    .name = "send to another node", .start = pipelined_start, .cancel = tutti_send_cancel, .close = pipelined_close};
 
 int tutti_pipelined_put(MPI_Request request, MPI_Comm comm, struct tutti_far_rts *rts, int persistent)
 {

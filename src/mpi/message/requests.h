@@ -47,6 +47,9 @@ void tutti_receive_again_close(void);
 int tutti_rndv_put(MPI_Request request, MPI_Comm comm, struct tutti_send_request *sent,
                    const struct tutti_memory *memory);
 
+/* MPI_Cancel of a send that this library makes: it cannot be cancelled any more, and completes as sent. */
+int tutti_send_cancel(struct tutti_request *entry, MPI_Request *request);
+
 /* pipelined_request.c: the RTS of a send to another node. Takes over `rts`. */
 int tutti_pipelined_put(MPI_Request request, MPI_Comm comm, struct tutti_far_rts *rts, int persistent);
 /* The program has no request for this RTS, which the MPI is still sending: `rts` is freed when it has been sent. */

@@ -23,11 +23,9 @@ int tutti_rts_fits(const struct tutti_message *message, const struct tutti_layou
 /* In MPI_Finalize: waits, bounded, for sends that are not done. */
 void tutti_rndv_end(void);
 
-/* deliver: the request has completed; returns an MPI code. let_go: the program does not use the request any more. free:
- * the program has called MPI_Request_free. */
+/* deliver: the request has completed; returns an MPI code. release: the program does not use the request any more. */
 int tutti_send_deliver(const struct tutti_send_request *sent);
 void tutti_send_release(struct tutti_send_request *sent);
-int tutti_send_free(struct tutti_send_request *sent, MPI_Request *request);
 
 /* Most bytes that a nonblocking send from this memory copies early (bounce/early.h): none where short ones land. */
 static inline size_t tutti_send_early(enum tutti_send_mode mode, const struct tutti_memory *memory)

@@ -364,11 +364,3 @@ int tutti_send_deliver(const struct tutti_send_request *sent)
 {
     return sent->code == MPI_SUCCESS ? MPI_SUCCESS : tutti_fail_comm(sent->message.comm, sent->code);
 }
-
-int tutti_send_free(struct tutti_send_request *sent, MPI_Request *request)
-{
-    *request = tutti_handles.no_request;
-    sent->given_up = 1;
-    tutti_send_release(sent);
-    return MPI_SUCCESS;
-}

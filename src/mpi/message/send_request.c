@@ -13,8 +13,7 @@ static struct by_rndv *by_rndv_of(const struct tutti_request *entry)
     return TUTTI_REQUEST_OF(struct by_rndv, entry);
 }
 
-/* Cannot be cancelled any more: it completes as sent. */
-static int by_rndv_cancel(struct tutti_request *entry, MPI_Request *request)
+int tutti_send_cancel(struct tutti_request *entry, MPI_Request *request)
 {
     (void)entry;
     (void)request;
@@ -23,7 +22,11 @@ static int by_rndv_cancel(struct tutti_request *entry, MPI_Request *request)
 
 static int send_request_free(struct tutti_request *entry, MPI_Request *request)
 {
-    return tutti_send_free(by_rndv_of(entry)->sent, request);
+    struct tutti_send_request *sent = by_rndv_of(entry)->sent;
+    *request = tutti_handles.no_request;
+    sent->given_up = 1;
+    tutti_send_release(sent);
+    return MPI_SUCCESS;
 }
 
 static int by_rndv_deliver(struct tutti_request *entry, MPI_Status *status)
@@ -64,7 +67,7 @@ static const struct tutti_request_kind rndv = {.name = "send by rendezvous",
                                                .fills = 1,
                                                .stays = 1,
                                                .comm = send_request_comm_at,
-                                               .cancel = by_rndv_cancel,
+                                               .cancel = tutti_send_cancel,
                                                .free = send_request_free,
                                                .claim = by_rndv_claim,
                                                .unclaim = by_rndv_unclaim,

@@ -88,8 +88,6 @@ void tutti_nonblocking_before_free(MPI_Comm comm);
 /* In MPI_Finalize: waits, bounded, until no call is open; then frees the state of this file. */
 void tutti_nonblocking_end(void);
 
-/* An entry whose request has completed: raises the error of the call on its communicator. Returns the code. */
-int tutti_open_call_deliver(const struct tutti_open_call *open);
 /* A persistent entry has completed: it is idle. */
 void tutti_open_call_settle(struct tutti_open_call *open);
 /* Frees an entry whose request is gone and whose call has ended. */

@@ -10,7 +10,6 @@
 #include "core/settings.h"
 #include "mpi/comm/comms.h"
 #include "mpi/comm/streams.h"
-#include "mpi/real/errors.h"
 #include "mpi/real/self.h"
 #include "mpi/reduce/deferred_call.h"
 #include "mpi/reduce/nonblocking.h"
@@ -229,13 +228,6 @@ void tutti_open_call_unclaim(struct tutti_open_call *open)
         tutti_next.MPI_Start(&open->request); /* of a receive of nothing: it gives no error, and no other handle */
     if (open->phase == TUTTI_OPEN_DONE)
         tutti_self_complete(open->tag);
-}
-
-int tutti_open_call_deliver(const struct tutti_open_call *open)
-{
-    if (open->phase != TUTTI_OPEN_DONE || open->code == MPI_SUCCESS)
-        return MPI_SUCCESS;
-    return tutti_fail_comm(open->comm, open->code);
 }
 
 void tutti_open_call_settle(struct tutti_open_call *open)

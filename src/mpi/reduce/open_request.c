@@ -83,8 +83,11 @@ static MPI_Comm *open_request_comm_at(struct tutti_request *entry)
 
 static int open_request_deliver(struct tutti_request *entry, MPI_Status *status)
 {
+    const struct tutti_open_call *open = open_request_of(entry);
     (void)status;
-    return tutti_open_call_deliver(open_request_of(entry));
+    if (open->phase != TUTTI_OPEN_DONE || open->code == MPI_SUCCESS)
+        return MPI_SUCCESS;
+    return tutti_fail_comm(open->comm, open->code);
 }
 
 static void open_request_settle(struct tutti_request *entry)
