@@ -8,7 +8,7 @@
 
 #include "core/status.h"
 #include "p2p/p2p.h"
-#include "part/part.h"
+#include "part/marks.h"
 #include "progress/engine.h"
 
 /* ---- the channel: messages that the receiver expects from any rank ---- */
@@ -103,8 +103,6 @@ struct tutti_part_record {
     UT_hash_handle hh;
 };
 
-struct tutti_part_rndv; /* rndv.c: one message by rendezvous */
-
 struct tutti_part {
     struct tutti_part_args args;
     uint64_t each;                  /* packed bytes of a partition */
@@ -126,9 +124,9 @@ struct tutti_part {
     struct tutti_part_put *put;                /* put.c; NULL: no kernel has stored its data so far */
     /* Of a send: */
     uint64_t id;
-    int data_tag, unready;
-    int out;                     /* messages of the channel that the transport has */
-    unsigned char *ready;        /* [partitions] */
+    int data_tag;
+    int out; /* messages of the channel that the transport has */
+    struct tutti_part_marks marks;
     uint32_t held_first, held_n; /* ready partitions that are not sent yet: small ones travel together */
     /* Of a receive: */
     struct tutti_part_record *record; /* NULL: not matched */

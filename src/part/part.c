@@ -91,10 +91,10 @@ struct tutti_part *tutti_part_new(const struct tutti_part_args *args)
     part->each = (uint64_t)args->count * args->plan->size;
     tutti_part_pieces_init(&part->pieces);
     if (args->send)
-        part->ready = calloc(n, 1);
+        part->marks.ready = calloc(n, 1);
     else
         part->left = calloc(n, sizeof *part->left);
-    if (!part->ready && !part->left) {
+    if (!part->marks.ready && !part->left) {
         tutti_part_destroy(part);
         return NULL;
     }
@@ -290,7 +290,7 @@ static void part_where(char *text, size_t size)
     const struct tutti_part *part = engine->active;
     if (part && part->args.send)
         snprintf(text, size, "a partitioned send to rank %d with tag %d: %d of %d partitions are not ready",
-                 part->args.peer, part->args.tag, part->unready, part->args.partitions);
+                 part->args.peer, part->args.tag, part->marks.unready, part->args.partitions);
     else if (part)
         snprintf(text, size, "a partitioned receive from rank %d with tag %d: %s", part->args.peer, part->args.tag,
                  part->record ? "its partitions have not all arrived" : "its sender has not created a request");

@@ -6,7 +6,7 @@
 void tutti_part_destroy(struct tutti_part *part)
 {
     tutti_part_pieces_close(&part->pieces);
-    free(part->ready);
+    free(part->marks.ready);
     free((void *)part->left);
     free(part);
 }

@@ -1,6 +1,4 @@
 /* The sender: runs of partitions that are ready become messages. */
-#include <string.h>
-
 #include "core/settings.h"
 #include "part/own.h"
 
@@ -12,7 +10,7 @@ enum {
 
 int tutti_part_send_done(const struct tutti_part *part)
 {
-    return part->out == 0 && (part->status != TUTTI_OK || (part->unready == 0 && part->held_n == 0));
+    return part->out == 0 && (part->status != TUTTI_OK || (part->marks.unready == 0 && part->held_n == 0));
 }
 
 /* A piece is unpacked by the receiver in memory of its own, perhaps, so it is short also where this side needs none. */
@@ -44,8 +42,8 @@ static int send_run(struct tutti_part *part, uint32_t first, uint32_t n)
     head.piece = send_piece_bytes(part);
     int status = tutti_part_channel_send(part->args.peer, &head, part);
     if (status == TUTTI_OK)
-        status =
-            tutti_part_pieces_add(part, from, head.bytes, head.piece, part->unready == 0 || tutti_part_put_is_on(part));
+        status = tutti_part_pieces_add(part, from, head.bytes, head.piece,
+                                       part->marks.unready == 0 || tutti_part_put_is_on(part));
     return status == TUTTI_OK ? tutti_part_pieces_poll(part) : status;
 }
 
@@ -78,21 +76,16 @@ static int send_ready(struct tutti_part *part, uint32_t first, uint32_t n)
 /* A message of no partitions is sent all the same: its receive waits for it. */
 int tutti_part_send_start(struct tutti_part *part)
 {
-    memset(part->ready, 0, (size_t)part->args.partitions);
-    part->unready = part->args.partitions;
+    tutti_part_marks_start(&part->marks, part->args.partitions);
     part->held_n = 0;
     return part->args.partitions == 0 && part->args.peer >= 0 ? send_run(part, 0, 0) : TUTTI_OK;
 }
 
-static enum tutti_part_wrong send_check(const struct tutti_part *part, int first, int last)
+static enum tutti_part_wrong send_check(const struct tutti_part *part)
 {
     if (!part->args.send)
         return TUTTI_PART_NO_SEND;
-    if (!atomic_load_explicit(&part->active, memory_order_relaxed))
-        return TUTTI_PART_INACTIVE;
-    if (first < 0 || last < first || last >= part->args.partitions)
-        return TUTTI_PART_RANGE;
-    return memchr(part->ready + first, 1, (size_t)(last - first) + 1) ? TUTTI_PART_TWICE : TUTTI_PART_FINE;
+    return atomic_load_explicit(&part->active, memory_order_relaxed) ? TUTTI_PART_FINE : TUTTI_PART_INACTIVE;
 }
 
 static int send_now(struct tutti_part *part)
@@ -138,7 +131,7 @@ static int send_hold(struct tutti_part *part, uint32_t first, uint32_t n, uint64
         part->held_first = first;
         part->held_n = n;
     }
-    if (status == TUTTI_OK && (part->unready == 0 || most == 0 || (part->held_n + 1) * part->each > most))
+    if (status == TUTTI_OK && (part->marks.unready == 0 || most == 0 || (part->held_n + 1) * part->each > most))
         status = send_now(part);
     return status;
 }
@@ -153,51 +146,26 @@ static enum tutti_part_wrong send_marked(struct tutti_part *part, int first, int
     return status == TUTTI_OK ? TUTTI_PART_FINE : TUTTI_PART_FAILED;
 }
 
-enum tutti_part_wrong tutti_part_send_range(struct tutti_part *part, int first, int last)
-{
-    const enum tutti_part_wrong wrong = send_check(part, first, last);
-    if (wrong != TUTTI_PART_FINE)
-        return wrong;
-    memset(part->ready + first, 1, (size_t)(last - first) + 1);
-    part->unready -= last - first + 1;
-    return send_marked(part, first, last - first + 1);
-}
-
 enum tutti_part_wrong tutti_part_send_stored(struct tutti_part *part, int first, int last)
 {
-    const enum tutti_part_wrong wrong = send_check(part, first, last);
-    if (wrong != TUTTI_PART_FINE)
-        return wrong;
-    memset(part->ready + first, 1, (size_t)(last - first) + 1);
-    part->unready -= last - first + 1;
-    return TUTTI_PART_FINE;
+    const enum tutti_part_wrong wrong = send_check(part);
+    return wrong == TUTTI_PART_FINE ? tutti_part_mark(&part->marks, first, last) : wrong;
 }
 
-/* The list is marked entry by entry, so an entry that comes twice is found; then the marks are taken back. */
-static enum tutti_part_wrong send_list_mark(struct tutti_part *part, int n, const int partitions[])
+enum tutti_part_wrong tutti_part_send_range(struct tutti_part *part, int first, int last)
 {
-    for (int i = 0; i < n; i++) {
-        const enum tutti_part_wrong wrong = send_check(part, partitions[i], partitions[i]);
-        if (wrong == TUTTI_PART_FINE) {
-            part->ready[partitions[i]] = 1;
-            continue;
-        }
-        while (i-- > 0)
-            part->ready[partitions[i]] = 0;
-        return wrong;
-    }
-    part->unready -= n;
-    return TUTTI_PART_FINE;
+    const enum tutti_part_wrong wrong = tutti_part_send_stored(part, first, last);
+    return wrong == TUTTI_PART_FINE ? send_marked(part, first, last - first + 1) : wrong;
 }
 
 /* Entries that follow each other travel together. */
 enum tutti_part_wrong tutti_part_send_list(struct tutti_part *part, int n, const int partitions[])
 {
-    enum tutti_part_wrong wrong = send_list_mark(part, n, partitions);
+    enum tutti_part_wrong wrong = n > 0 ? send_check(part) : TUTTI_PART_FINE;
+    if (wrong == TUTTI_PART_FINE)
+        wrong = tutti_part_mark_list(&part->marks, n, partitions);
     for (int i = 0, length; i < n && wrong == TUTTI_PART_FINE; i += length) {
-        length = 1;
-        while (i + length < n && partitions[i + length] == partitions[i] + length)
-            length++;
+        length = tutti_part_marks_run(n, partitions, i);
         wrong = send_marked(part, partitions[i], length);
     }
     return wrong;

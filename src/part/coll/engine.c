@@ -1,7 +1,6 @@
 /* The engine: advances each partition of each active collective through the steps of its schedule. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/log.h"
 #include "part/coll/own.h"
@@ -38,7 +37,7 @@ static void step_send(struct tutti_pcoll *p, const struct tutti_pcoll_step *step
 static int step_arrived(struct tutti_pcoll *p, const struct tutti_pcoll_step *step, int partition,
                         struct tutti_pcoll_state *state)
 {
-    if (step->own && !p->ready[partition])
+    if (step->own && !p->marks.ready[partition])
         return 0;
     for (; state->arrived < step->ins; state->arrived++) {
         const struct tutti_part *part = p->edge[p->list[step->in + state->arrived]].part;
@@ -154,7 +153,7 @@ static int round_is_done(const struct tutti_pcoll *p)
 {
     if (p->met)
         return p->met_ended;
-    return p->track[TUTTI_PCOLL_SEND].left == 0 && p->track[TUTTI_PCOLL_RECV].left == 0 && p->unready == 0 &&
+    return p->track[TUTTI_PCOLL_SEND].left == 0 && p->track[TUTTI_PCOLL_RECV].left == 0 && p->marks.unready == 0 &&
            atomic_load_explicit(&p->open, memory_order_acquire) == 0 && !tutti_pcoll_meet_is_open(p);
 }
 
@@ -185,13 +184,11 @@ static void marked_advance(struct tutti_pcoll *p, int first, int last)
 /* A kernel has marked partitions. */
 static void marked_by_kernel(struct tutti_pcoll *p, int first, int last, int is_met)
 {
-    if (memchr(p->ready + first, 1, (size_t)(last - first) + 1)) {
+    if (tutti_part_mark(&p->marks, first, last) != TUTTI_PART_FINE) {
         tutti_error("a partition was marked ready by a kernel and by MPI_Pready, or twice");
         pcoll_fail(p, TUTTI_ERR_ARGUMENT);
         return;
     }
-    memset(p->ready + first, 1, (size_t)(last - first) + 1);
-    p->unready -= last - first + 1;
     if (!is_met || !p->met)
         marked_advance(p, first, last);
 }
@@ -208,9 +205,9 @@ static void round_leave(struct tutti_pcoll *p)
     schedule_begin(p);
     for (int first = 0, end; first < p->args.send.partitions; first = end) {
         end = first + 1;
-        if (!p->ready[first])
+        if (!p->marks.ready[first])
             continue;
-        while (end < p->args.send.partitions && p->ready[end])
+        while (end < p->args.send.partitions && p->marks.ready[end])
             end++;
         track_advance_marked(p, marked_track(p), first, end - 1);
     }
@@ -246,8 +243,7 @@ static void round_begin(struct tutti_pcoll *p)
 {
     p->status = TUTTI_OK;
     p->met_ended = 0;
-    p->unready = p->args.send.used ? p->args.send.partitions : 0;
-    memset(p->ready, 0, (size_t)p->unready);
+    tutti_part_marks_start(&p->marks, p->args.send.used ? p->args.send.partitions : 0);
     for (int t = 0; t < TUTTI_PCOLL_TRACKS; t++) {
         struct tutti_pcoll_track *track = &p->track[t];
         track->left = track->steps > 0 ? track->partitions : 0;
@@ -312,24 +308,20 @@ int tutti_pcoll_start(struct tutti_pcoll *p)
 
 /* ---- partitions ---- */
 
-static enum tutti_part_wrong marked_check(const struct tutti_pcoll *p, int first, int last)
+static enum tutti_part_wrong marked_check(const struct tutti_pcoll *p)
 {
     if (!p->args.send.used)
         return TUTTI_PART_NO_SEND;
-    if (!atomic_load_explicit(&p->active, memory_order_relaxed))
-        return TUTTI_PART_INACTIVE;
-    if (first < 0 || last < first || last >= p->args.send.partitions)
-        return TUTTI_PART_RANGE;
-    return memchr(p->ready + first, 1, (size_t)(last - first) + 1) ? TUTTI_PART_TWICE : TUTTI_PART_FINE;
+    return atomic_load_explicit(&p->active, memory_order_relaxed) ? TUTTI_PART_FINE : TUTTI_PART_INACTIVE;
 }
 
 enum tutti_part_wrong tutti_pcoll_ready(struct tutti_pcoll *p, int first, int last)
 {
     pthread_mutex_lock(&tutti_pcoll_lock);
-    const enum tutti_part_wrong wrong = marked_check(p, first, last);
+    enum tutti_part_wrong wrong = marked_check(p);
+    if (wrong == TUTTI_PART_FINE)
+        wrong = tutti_part_mark(&p->marks, first, last);
     if (wrong == TUTTI_PART_FINE) {
-        memset(p->ready + first, 1, (size_t)(last - first) + 1);
-        p->unready -= last - first + 1;
         marked_advance(p, first, last);
         round_end_if_done(p);
     }
@@ -337,31 +329,14 @@ enum tutti_part_wrong tutti_pcoll_ready(struct tutti_pcoll *p, int first, int la
     return wrong;
 }
 
-/* The list is marked entry by entry, so an entry that occurs twice is found; then the marks are taken back. */
-static enum tutti_part_wrong marked_list(struct tutti_pcoll *p, int n, const int partitions[])
-{
-    for (int i = 0; i < n; i++) {
-        const enum tutti_part_wrong wrong = marked_check(p, partitions[i], partitions[i]);
-        if (wrong == TUTTI_PART_FINE) {
-            p->ready[partitions[i]] = 1;
-            continue;
-        }
-        while (i-- > 0)
-            p->ready[partitions[i]] = 0;
-        return wrong;
-    }
-    p->unready -= n;
-    return TUTTI_PART_FINE;
-}
-
 enum tutti_part_wrong tutti_pcoll_ready_list(struct tutti_pcoll *p, int n, const int partitions[])
 {
     pthread_mutex_lock(&tutti_pcoll_lock);
-    const enum tutti_part_wrong wrong = marked_list(p, n, partitions);
+    enum tutti_part_wrong wrong = n > 0 ? marked_check(p) : TUTTI_PART_FINE;
+    if (wrong == TUTTI_PART_FINE)
+        wrong = tutti_part_mark_list(&p->marks, n, partitions);
     for (int i = 0, length; i < n && wrong == TUTTI_PART_FINE; i += length) {
-        length = 1;
-        while (i + length < n && partitions[i + length] == partitions[i] + length)
-            length++;
+        length = tutti_part_marks_run(n, partitions, i);
         marked_advance(p, partitions[i], partitions[i] + length - 1);
     }
     if (n > 0 && wrong == TUTTI_PART_FINE)
@@ -419,7 +394,7 @@ static void pcoll_where(char *text, size_t size)
         snprintf(text, size,
                  "a partitioned collective (%s): this rank has not marked %d partitions, %d partitions of the result "
                  "are not complete, %d messages have not ended",
-                 tutti_pcoll_algorithm(p), p->unready, p->track[TUTTI_PCOLL_RECV].left,
+                 tutti_pcoll_algorithm(p), p->marks.unready, p->track[TUTTI_PCOLL_RECV].left,
                  atomic_load_explicit(&p->open, memory_order_relaxed));
     pthread_mutex_unlock(&tutti_pcoll_lock);
 }

@@ -9,6 +9,7 @@
 #include "core/status.h"
 #include "device/device.h"
 #include "part/coll/pcoll.h"
+#include "part/marks.h"
 #include "progress/engine.h"
 
 /* ---- what builders describe ---- */
@@ -111,10 +112,10 @@ struct tutti_pcoll {
     unsigned char *writable, *result_writable;
     /* The round. */
     atomic_int active, open; /* open: messages that have not ended */
-    int status, unready;
+    int status;
     int met_ended;
-    int met;              /* 1: kernels of the ranks meet in this round */
-    unsigned char *ready; /* [send.partitions] */
+    int met;                       /* 1: kernels of the ranks meet in this round */
+    struct tutti_part_marks marks; /* of the send */
     enum tutti_pcoll_way way;
     char *base[TUTTI_PCOLL_BASES];
     /* Memory of a round, which is kept. */

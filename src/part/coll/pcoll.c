@@ -119,9 +119,9 @@ static int args_copy(struct tutti_pcoll *p)
     p->writable = calloc(n, 1);
     p->result = calloc(n, sizeof *p->result);
     p->result_writable = calloc(n, 1);
-    p->ready = calloc((size_t)p->args.send.partitions + 1, 1);
+    p->marks.ready = calloc((size_t)p->args.send.partitions + 1, 1);
     return all && p->args.world && p->order && p->group_end && p->in && p->writable && p->result &&
-                   p->result_writable && p->ready
+                   p->result_writable && p->marks.ready
                ? TUTTI_OK
                : TUTTI_ERR_MEMORY;
 }
@@ -178,6 +178,6 @@ void tutti_pcoll_free(struct tutti_pcoll *p)
     free(p->writable);
     free(p->result);
     free(p->result_writable);
-    free(p->ready);
+    free(p->marks.ready);
     free(p);
 }
