@@ -131,11 +131,13 @@ int tutti_direct_shared(struct tutti_team *team, const struct tutti_call *call, 
 
 /* Starts filling args for the next launch: epoch, team, words. */
 void tutti_launch_begin(struct tutti_team *team, struct tutti_kernel_args *args);
-/* Sets the buffers of these ranks, from byte `at` on, as the launch's. */
-void tutti_launch_locals(struct tutti_kernel_args *args, const struct tutti_locals *locals, size_t at);
 /* Launches on the team's stream; a failure breaks the team. */
 int tutti_launch_end(struct tutti_team *team, struct tutti_kernel_args *args, enum tutti_kernel kernel, int type,
                      int op, unsigned blocks);
+/* A whole call through the windows, in pieces that fit them, a launch each; on return the results are stored. sliced:
+ * each GPU reduces a slice, and the results lie behind the contributions. */
+int tutti_launch_windows(struct tutti_team *team, const struct tutti_locals *locals, size_t count, int type, int op,
+                         enum tutti_kernel kernel, int sliced);
 /* Called around the launches of kernels that wait for each other; see the device's contract. */
 void tutti_waiting_begin(const struct tutti_team *team);
 void tutti_waiting_end(const struct tutti_team *team);

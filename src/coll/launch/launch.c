@@ -6,6 +6,7 @@
 #include "core/phases.h"
 #include "core/settings.h"
 #include "core/status.h"
+#include "core/types.h"
 #include "progress/fiber.h"
 
 enum {
@@ -84,7 +85,8 @@ void tutti_launch_begin(struct tutti_team *team, struct tutti_kernel_args *args)
     memcpy(args->window, team->window, sizeof args->window);
 }
 
-void tutti_launch_locals(struct tutti_kernel_args *args, const struct tutti_locals *locals, size_t at)
+/* Sets the buffers of these ranks, from byte `at` on, as the launch's. */
+static void launch_locals(struct tutti_kernel_args *args, const struct tutti_locals *locals, size_t at)
 {
     args->locals = args->outs = (uint32_t)locals->n;
     for (int i = 0; i < locals->n; i++) {
@@ -137,4 +139,33 @@ void tutti_waiting_end(const struct tutti_team *team)
 uint64_t tutti_all_ranks(const struct tutti_team *team)
 {
     return team->size == 64 ? ~UINT64_C(0) : (UINT64_C(1) << team->size) - 1;
+}
+
+int tutti_launch_windows(struct tutti_team *team, const struct tutti_locals *locals, size_t count, int type, int op,
+                         enum tutti_kernel kernel, int sliced)
+{
+    const size_t size = tutti_type_size(type), ranks = (size_t)team->size, gpus = (size_t)team->gpus;
+    const size_t slot = tutti_channel_half(team) / (sliced ? ranks + gpus : ranks) / ALIGNMENT * ALIGNMENT;
+    const size_t most = sliced ? slot / size * gpus : slot / size;
+    const size_t grain = ALIGNMENT / size; /* slices begin at whole lines of the piece */
+    int status = TUTTI_OK;
+    tutti_waiting_begin(team);
+    for (size_t at = 0; at < count && status == TUTTI_OK; at += most) {
+        struct tutti_kernel_args args;
+        tutti_launch_begin(team, &args);
+        args.count = count - at < most ? count - at : most;
+        launch_locals(&args, locals, at * size);
+        args.slot_bytes = slot;
+        args.slots = tutti_channel_data(team, args.epoch);
+        if (sliced) {
+            args.slice = ((args.count + gpus - 1) / gpus + grain - 1) / grain * grain;
+            args.result = args.slots + ranks * slot;
+        }
+        const unsigned blocks = tutti_launch_blocks(team, (sliced ? args.slice : args.count) * size, 1);
+        status = tutti_launch_end(team, &args, kernel, type, op, blocks);
+    }
+    if (status == TUTTI_OK)
+        status = tutti_team_await_kernel(team, team->epoch);
+    tutti_waiting_end(team);
+    return status;
 }
