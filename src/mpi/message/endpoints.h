@@ -113,10 +113,12 @@ static inline int tutti_endpoint_long(MPI_Count count, MPI_Datatype type)
     return count >= (MPI_Count)(TUTTI_MESSAGE_LOOKED / 32) &&
            (uint64_t)count * tutti_type_size(row->type) >= TUTTI_MESSAGE_LOOKED;
 }
-/* 1 if a message of so many elements may be an RTS. Cheap. */
-static inline int tutti_endpoint_may(MPI_Count count, MPI_Datatype type)
+/* 1 if a message of so many elements, received at `buffer`, may be an RTS. 0 also where the MPI refuses the buffer: no
+ * address for elements of a predefined type. A derived type may hold the addresses itself (MPI_BOTTOM). Cheap. */
+static inline int tutti_endpoint_may(const void *buffer, MPI_Count count, MPI_Datatype type)
 {
-    if (likely(!tutti_endpoint && !tutti_far_on) || count <= 0 || tutti_inside)
+    if (likely(!tutti_endpoint && !tutti_far_on) || count <= 0 || tutti_inside ||
+        unlikely(!buffer && tutti_type_find(type)))
         return 0;
     if (tutti_endpoint_long(count, type) || tutti_endpoint_short())
         return 1;
@@ -125,11 +127,12 @@ static inline int tutti_endpoint_may(MPI_Count count, MPI_Datatype type)
 }
 /* The same for a blocking call: without other threads the program meets no GPU meanwhile, unless a step does. Where it
  * has met none, no RTS arrives. */
-static inline int tutti_endpoint_may_now(MPI_Count count, MPI_Datatype type)
+static inline int tutti_endpoint_may_now(const void *buffer, MPI_Count count, MPI_Datatype type)
 {
     if (tutti_door.multiple)
-        return tutti_endpoint_may(count, type);
-    if (likely(!tutti_endpoint && !tutti_far_on) || count <= 0 || tutti_inside)
+        return tutti_endpoint_may(buffer, count, type);
+    if (likely(!tutti_endpoint && !tutti_far_on) || count <= 0 || tutti_inside ||
+        unlikely(!buffer && tutti_type_find(type)))
         return 0;
     if (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint))
         return 1;

@@ -195,6 +195,18 @@ static int mapped_run_is_ours(const struct tutti_window *window, const struct tu
     return !mapped->beside || (rma->target >= 0 && rma->target < mapped->n && mapped->peer[rma->target].direct);
 }
 
+/* 1 if there is no address for elements of a predefined type; a derived type may hold the addresses itself
+ * (MPI_BOTTOM). MPICH refuses such a buffer, Open MPI reads or writes it. */
+static int mapped_run_lacks_buffer(const struct tutti_rma *rma)
+{
+    for (int i = 0; i < TUTTI_RMA_BUFFERS; i++) {
+        const struct tutti_rma_buffer *buffer = &rma->buffer[i];
+        if (unlikely(!buffer->memory) && buffer->count > 0 && tutti_type_find(buffer->type))
+            return 1;
+    }
+    return 0;
+}
+
 enum tutti_rma_way tutti_mapped_run(const struct tutti_window *window, struct tutti_rma *rma, MPI_Request *request)
 {
     struct tutti_mapped *mapped = window->mapped;
@@ -206,6 +218,8 @@ enum tutti_rma_way tutti_mapped_run(const struct tutti_window *window, struct tu
         return mapped_run_done(rma, request);
     if (mapped_run_is_wrong(window, rma))
         return TUTTI_RMA_PASS;
+    if (mapped_run_lacks_buffer(rma))
+        return mapped_run_failed(rma, MPI_ERR_BUFFER);
     const struct tutti_layout *layout = tutti_layout_of(rma->to.type);
     if (!layout) {
         tutti_stage_report(rma->call, TUTTI_ERR_MEMORY);

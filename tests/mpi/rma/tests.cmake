@@ -32,6 +32,10 @@ tutti_mpi_test(mpi-rma-repeated-updates PROGRAM mpi-repeated_updates RANKS 2 ENV
 # Memory that is attached before other ranks have met a GPU.
 tutti_mpi_test(mpi-rma-unmet PROGRAM mpi-unmet RANKS 2 ENV ${stats} TIMEOUT 60 MPIS openmpi mpich mpich5)
 
+# Receives, and operations on windows, without a buffer.
+program(no_buffer EVERYWHERE)
+tutti_mpi_test(mpi-rma-no-buffer PROGRAM mpi-no_buffer RANKS 2 ENV ${stats} TIMEOUT 60 MPIS openmpi mpich mpich5)
+
 # Regions that are refused. Under Open MPI not for want of rows: the other rank is behind, so some regions have copies, and an attach
 # of Open MPI 4.1 behind one that it has refused does not return.
 program(attach_refused)
