@@ -196,7 +196,7 @@ static int mapped_run_is_ours(const struct tutti_window *window, const struct tu
 }
 
 /* 1 if there is no address for elements of a predefined type; a derived type may hold the addresses itself
- * (MPI_BOTTOM). MPICH refuses such a buffer, Open MPI reads or writes it. */
+ * (MPI_BOTTOM). The MPI does not see the operation, so it cannot refuse the buffer. */
 static int mapped_run_lacks_buffer(const struct tutti_rma *rma)
 {
     for (int i = 0; i < TUTTI_RMA_BUFFERS; i++) {

@@ -1,6 +1,7 @@
 /* No address (NULL) for elements of a predefined type: MPI_ERR_BUFFER, also where the data of the other side lie in
  * device memory. Every receive, and the buffers of every operation on a window. Afterwards the same message is
  * received, and the window holds what it held. */
+#include <dlfcn.h>
 #include <string.h>
 
 #include "kit.h"
@@ -15,6 +16,23 @@ static long numbers[COUNT], got[COUNT];
         const int class = kit_class(name(__VA_ARGS__));                                                                \
         CHECK(class == MPI_ERR_BUFFER, #name " without a buffer: error class %d", class);                              \
     } while (0)
+
+/* The calls of MPI 4, which the library supplies. */
+static void both(void)
+{
+    typedef int exchange_call(const void *, int, MPI_Datatype, int, int, void *, int, MPI_Datatype, int, int, MPI_Comm,
+                              MPI_Request *);
+    typedef int replace_call(void *, int, MPI_Datatype, int, int, int, int, MPI_Comm, MPI_Request *);
+    exchange_call *exchange = (exchange_call *)dlsym(RTLD_DEFAULT, "MPI_Isendrecv");
+    replace_call *replace = (replace_call *)dlsym(RTLD_DEFAULT, "MPI_Isendrecv_replace");
+    MPI_Request request = MPI_REQUEST_NULL;
+    long one = 1;
+    CHECK(exchange && replace, "the calls of MPI 4 are not there");
+    if (!exchange || !replace)
+        return;
+    REFUSED(exchange, &one, 1, MPI_LONG, 0, TAG + 1, NULL, COUNT, MPI_LONG, 0, TAG, MPI_COMM_WORLD, &request);
+    REFUSED(replace, NULL, COUNT, MPI_LONG, 0, TAG + 1, 0, TAG, MPI_COMM_WORLD, &request);
+}
 
 static void receives(void)
 {
@@ -31,6 +49,7 @@ static void receives(void)
 #ifndef OPEN_MPI /* 4.1 sends from there */
     REFUSED(MPI_Sendrecv_replace, NULL, COUNT, MPI_LONG, 0, TAG + 1, 0, TAG, comm, &status);
 #endif
+    both();
     MPI_Mprobe(0, TAG, comm, &message, &status);
     REFUSED(MPI_Mrecv, NULL, COUNT, MPI_LONG, &message, &status);
     REFUSED(MPI_Imrecv, NULL, COUNT, MPI_LONG, &message, &request);
