@@ -300,10 +300,10 @@ gpu_test(alike mpi-alike 2)
 gpu_test(alike-direct mpi-alike 2 ENV TUTTI_RULES=message:*@direct)
 gpu_test(stays mpi-stays 2 ENV TUTTI_RULES=message:*@direct)
 gpu_test(questions mpi-questions 2 GPUS 2) # copies through pinned memory, where ranks share a GPU, take buffers and ask more
-# Ranks that share a GPU without MPS.
-gpu_test(turns mpi-turns 2 ARGS 1 ENV CUDA_VISIBLE_DEVICES=0 TUTTI_RULES=message:*@direct)
+# Ranks that share a GPU without MPS: they do not find its daemon.
+gpu_test(turns mpi-turns 2 ARGS 1 ENV CUDA_VISIBLE_DEVICES=0 CUDA_MPS_PIPE_DIRECTORY=/dev/null TUTTI_RULES=message:*@direct)
 gpu_test(turns-neighbours mpi-turns_neighbours 2 ARGS 1
-         ENV CUDA_VISIBLE_DEVICES=0 TUTTI_CHANNEL_MB=2 "TUTTI_RULES=message:*@direct neighbor:0-4k@ll *@pipeline *@fetch")
+         ENV CUDA_VISIBLE_DEVICES=0 CUDA_MPS_PIPE_DIRECTORY=/dev/null TUTTI_CHANNEL_MB=2 "TUTTI_RULES=message:*@direct neighbor:0-4k@ll *@pipeline *@fetch")
 gpu_test(first mpi-first 2 GPUS 2 ENV ${pays} TUTTI_RULES=message:*@direct)
 gpu_test(first-several mpi-first 2 GPUS 2 ARGS several ENV ${pays} TUTTI_RULES=message:*@direct)
 gpu_test(mapping mpi-mapping 2 ENV ${pays} TUTTI_RULES=message:*@direct)
