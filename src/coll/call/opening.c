@@ -11,7 +11,8 @@
 #include "core/types.h"
 
 enum {
-    EMPTY_CALLS = 16 /* a rank that copies nothing knows not what its peers lose: it holds up so many calls */
+    EMPTY_CALLS = 16, /* a rank that copies nothing knows not what its peers lose: it holds up so many calls */
+    LEAST_NS = 1000   /* that a call loses where the user sets the price, in us: 1 opens at the first call */
 };
 static atomic_int opened; /* 1: a team of the process has been opened on a GPU */
 
@@ -108,7 +109,8 @@ int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, 
         return 0;
     const uint64_t due = set ? set : tutti_opening_due(gpu, kind, what, lacks);
     const uint64_t loses = opening_loses(team, call, gpu, kind);
-    *lost += loses ? loses : due / EMPTY_CALLS + 1;
+    const uint64_t step = loses ? loses : due / EMPTY_CALLS + 1;
+    *lost += set && step < LEAST_NS ? LEAST_NS : step;
     if (*lost < due) {
         tutti_why_set(TUTTI_REASON_FIRST_CALLS);
         return 1;
