@@ -1,6 +1,7 @@
 /* Which calls of a communicator wait for its team and for kernels, where opening and loading are slow: until their kind
  * has lost what is due (opening_price.h). Arguments: how the process has its GPU (alone, beside others, in turns), or
- * `set`: a price is set, which holds for all. The device and the list of known channels are this test's. */
+ * `set`: a price is set, which holds for all; `least`: of 1 us. The device and the list of known channels are this
+ * test's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +20,7 @@ static int first;          /* 1: the process has no team yet */
 static int lacking, known; /* what the device lacks; the channel is mapped already */
 static enum tutti_opening_gpu use;
 static int receives = 1, ordered; /* the rank receives something; Tutti makes the reductions */
-static int empty;                 /* 1: the blocks have no bytes */
+static int empty;                 /* 1: blocks have no bytes, reductions one element */
 static int apart;                 /* 1: the rank sends each rank another block, 0: the same */
 static char buffer[RANKS];
 static struct tutti_move move;
@@ -67,7 +68,7 @@ static int one_waits(struct tutti_team *of, enum tutti_opening_kind kind)
                                     .host_ok = moves || !ordered, /* or the MPI cannot make the call */
                                     .collective = receives ? TUTTI_COLLECTIVE_ALLREDUCE : TUTTI_COLLECTIVE_REDUCE,
                                     .root = 1,
-                                    .count = BYTES / sizeof(int),
+                                    .count = empty ? 1 : BYTES / sizeof(int),
                                     .type = moves ? TUTTI_MOVES_TYPE : TUTTI_TYPE_I32,
                                     .op = moves ? TUTTI_MOVES_OP : TUTTI_OP_SUM,
                                     .move = moves ? &move : NULL};
@@ -188,16 +189,32 @@ static void set_price(void)
     }
 }
 
+/* The least price: no call waits, however little it loses. */
+static void set_least(void)
+{
+    lacking = 1;
+    for (int kind = 0; kind < TUTTI_OPENING_KINDS; kind++) {
+        for (empty = 0; empty <= 1; empty++) {
+            begin_closed(&team);
+            CHECK(!one_waits(&team, kind), "kind %d, empty %d: the first call waits", kind, empty);
+        }
+    }
+    empty = 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *const how = argc > 1 ? argv[1] : "alone";
-    use = !strcmp(how, "turns")    ? TUTTI_OPENING_TURNS
-          : !strcmp(how, "beside") ? TUTTI_OPENING_BESIDE
-                                   : TUTTI_OPENING_ALONE;
+    const int least = !strcmp(how, "least");
+    use = !strcmp(how, "turns")             ? TUTTI_OPENING_TURNS
+          : !strcmp(how, "beside") || least ? TUTTI_OPENING_BESIDE
+                                            : TUTTI_OPENING_ALONE;
     if (use != TUTTI_OPENING_ALONE)
         tutti_gpu_share(GPU, use == TUTTI_OPENING_TURNS);
     if (!strcmp(how, "set")) {
         set_price();
+    } else if (least) {
+        set_least();
     } else {
         first_team();
         later_teams();
