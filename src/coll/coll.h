@@ -50,6 +50,10 @@ int tutti_result_depth(const struct tutti_call *call, int rank, int ranks);
 void tutti_coll_settle_by(struct tutti_team *team, int (*settle)(void *with), void *with);
 /* Calls it, if it is set. */
 int tutti_coll_settle(const struct tutti_team *team);
+/* Local, once a call has been left to the MPI: the failure of the program's work in its own stream that the call has
+ * found before. The call returns it, but makes the MPI's call first, in which peers wait for this rank. TUTTI_OK: no
+ * such failure, also for later calls. */
+int tutti_coll_owed(struct tutti_team *team);
 
 /* Local. Sets `kind`, `gpu`, `near` and the identities of a reduction. Managed memory counts as device memory: kernels
  * reach it. The device is asked once for each buffer, and the answers are *in and *out. */

@@ -18,8 +18,7 @@ struct tutti_reduce_job {
 };
 
 /* Local; returns at once. job->team and job->call are set. Jobs of the worker run in the order in which they were
- * given. A status; on failure the job was not taken, and the team is broken, since its peers would wait for this rank.
- */
+ * given. A status; on failure the job was not taken, and its peers wait for this rank until it leaves the team. */
 int tutti_reduce_give(struct tutti_worker *worker, struct tutti_reduce_job *job);
 
 /* The same for one move. Only the worker's fiber polls its blocks. */

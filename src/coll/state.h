@@ -14,6 +14,7 @@ struct tutti_coll_state {
     /* Waits for the program's work in its own stream of the communicator; see tutti_coll_settle_by(). */
     int (*settle)(void *with);
     void *settle_with;
+    int owed; /* what settle() returned in a call that went to the MPI for it; see tutti_coll_owed() */
     /* Team UNAVAILABLE: calls since, and until it is tried again. */
     unsigned refused, backoff;
     /* Team open on other GPUs than a call's: calls that are still staged until it is opened on theirs, how many after

@@ -95,15 +95,29 @@ static void arrival_assume(const struct tutti_slot *slot, uint32_t sequence, con
     }
 }
 
-int tutti_team_is_here(const struct tutti_team *team, int r)
+static int call_is_here(const struct tutti_team *team, int r)
 {
     return tutti_reached(atomic_load_explicit(&team->slot[r]->sequence, memory_order_acquire), team->sequence);
+}
+
+int tutti_team_has_come(const struct tutti_team *team, int r)
+{
+    const int left = atomic_load(&team->slot[r]->left) != 0; /* first: it may have arrived before */
+    return call_is_here(team, r) || left;
+}
+
+int tutti_team_is_lost(const struct tutti_team *team)
+{
+    int lost = team->state == TUTTI_TEAM_BROKEN && tutti_wait_is_lost(team->status);
+    for (int r = 0; team->whole && team->size > 1 && r < team->size; r++)
+        lost |= tutti_wait_is_lost(tutti_status_of_word(atomic_load(&team->slot[r]->broken)));
+    return lost;
 }
 
 int tutti_team_is_left(const struct tutti_team *team)
 {
     for (int r = 0; r < team->size; r++) { /* a rank that gives up in this call has arrived before */
-        if (r != team->rank && atomic_load(&team->slot[r]->broken) != 0 && !tutti_team_is_here(team, r))
+        if (r != team->rank && atomic_load(&team->slot[r]->broken) != 0 && !call_is_here(team, r))
             return 1;
     }
     return 0;
@@ -162,20 +176,53 @@ static int call_is_reached(void *with)
     return tutti_reached(atomic_load_explicit(goal->word, memory_order_acquire), goal->value);
 }
 
+/* The status of a wait for an arrival, looked at again. A peer that has found a mismatch had seen all arrivals, this
+ * rank's among them: so this rank looks once more, and finds it too. Otherwise no rank may report it. */
+static int arrival_after(struct arrival *arrival, int status)
+{
+    return status == TUTTI_ERR_MISMATCH && call_has_arrived(arrival) ? TUTTI_OK : status;
+}
+
+static int call_has_come(void *with)
+{
+    const struct arrival *arrival = with;
+    return tutti_team_has_come(arrival->team, arrival->r);
+}
+
+/* A rank has given up, with this status: waits until each of the others has arrived or leaves its calls. If all have
+ * arrived, the call continues, and what it needs of that rank fails on all ranks. */
+static int await_or_left(struct tutti_team *team, struct tutti_waiting *w, int status)
+{
+    w->patient = 1;
+    for (int r = 0; r < team->size; r++) {
+        struct arrival arrival = {team, r};
+        const int come =
+            r == team->rank || call_has_come(&arrival) ? TUTTI_OK : tutti_await(w, call_has_come, &arrival);
+        if (come != TUTTI_OK)
+            return come;
+    }
+    int all = 1;
+    for (int r = 0; r < team->size; r++) {
+        struct arrival arrival = {team, r};
+        all &= call_has_arrived(&arrival);
+    }
+    return all ? TUTTI_OK : status;
+}
+
 int tutti_team_await(struct tutti_team *team, const struct tutti_arrival *all[])
 {
     struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_ARRIVAL, team_others(team));
+    int status = TUTTI_OK;
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
-    for (int r = 0; r < team->size; r++) {
+    for (int r = 0; r < team->size && status == TUTTI_OK; r++) {
         struct arrival arrival = {team, r};
-        const int status = call_has_arrived(&arrival) ? TUTTI_OK : tutti_await(&w, call_has_arrived, &arrival);
-        /* A peer that has found a mismatch had seen all arrivals, this rank's among them: so this rank looks once more,
-         * and finds it too. Otherwise no rank may report it. */
-        if (status != TUTTI_OK && (status != TUTTI_ERR_MISMATCH || !call_has_arrived(&arrival)))
-            return tutti_team_break(team, status);
+        status = call_has_arrived(&arrival) ? TUTTI_OK : tutti_await(&w, call_has_arrived, &arrival);
+        status = arrival_after(&arrival, status);
     }
-    return compare_arrivals(team, all);
+    if (status != TUTTI_OK && !tutti_wait_is_lost(status))
+        status = await_or_left(team, &w, status);
+    return status == TUTTI_OK ? compare_arrivals(team, all) : tutti_team_break(team, status);
 }
 
 int tutti_team_vote(struct tutti_team *team, uint32_t mine, uint32_t *all)

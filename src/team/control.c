@@ -150,6 +150,7 @@ static void slot_clear(struct tutti_slot *slot)
     atomic_store_explicit(&slot->voted, (uint32_t)TUTTI_FIRST, memory_order_relaxed);
     atomic_store_explicit(&slot->done_status, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->broken, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->left, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->report, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->asked, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->want, 0, memory_order_relaxed);

@@ -108,7 +108,8 @@ struct tutti_slot {
                                                 as above; written by them */
     _Atomic uint32_t asked; /* bit of each data mover whose next call with host memory the owner should not leave to the
                                MPI: peers had device memory in the last one; written by them, cleared by the owner */
-    uint32_t pad0[23];
+    _Atomic uint32_t left;  /* 1: the owner arrives at no more calls: it leaves them to the MPI (tutti_team_leave()) */
+    uint32_t pad0[22];
     _Alignas(128) _Atomic uint32_t voted; /* number of the last vote */
     _Atomic uint32_t vote[2];             /* what was voted in vote v: [v & 1], written before `voted` */
     _Atomic uint64_t want;                /* ranks whose descriptors of the current call this rank asks for */

@@ -187,9 +187,6 @@ static inline uint16_t *tutti_team_rndvs_next(const struct tutti_team *team)
 /* Local. Node rank of rank r. Team whole. */
 int tutti_team_peer(const struct tutti_team *team, int r);
 
-/* Local. 1 if rank r has arrived at the current call. Team whole. */
-int tutti_team_is_here(const struct tutti_team *team, int r);
-
 /* Waits until all ranks have arrived at the current call and points all[r] at copies of their records (valid until this
  * rank's next arrival; of a rank that is many calls ahead only the kind may be known, the rest is then taken for
  * this rank's own). Bounded; reports stalls; TUTTI_ERR_MISMATCH (reported) where collective, type, op, count or
@@ -198,6 +195,20 @@ int tutti_team_await(struct tutti_team *team, const struct tutti_arrival *all[])
 /* Local, after tutti_team_await() has failed. 1 if a rank had given the team up in an earlier call, so that it does not
  * arrive at this one: then the call has begun on no rank. */
 int tutti_team_is_left(const struct tutti_team *team);
+/* Local. 1 if a broken team has been broken by something after which its ranks may be at different calls: a death,
+ * calls that do not match, a wait that was too long. Alike on all ranks. 0: by a launch that was refused, for example.
+ */
+int tutti_team_is_lost(const struct tutti_team *team);
+/* Local; team broken. This rank leaves the call that begins now, and all later ones, to the MPI. Called by
+ * the thread that makes the calls, in their order, since other threads may break a team while this one arrives. Peers
+ * that wait for the arrival of a rank that has given up wait until they know whether it still arrives. */
+static inline void tutti_team_leave(const struct tutti_team *team)
+{
+    if (team->whole && team->slot[team->rank])
+        atomic_store(&team->slot[team->rank]->left, 1);
+}
+/* Local. 1 if rank r has arrived at the current call, or arrives at no call any more. Team whole. */
+int tutti_team_has_come(const struct tutti_team *team, int r);
 /* Local. Where the calls do not match and the ranks of the mask are in the MPI with `call`, all alike, release() makes
  * that call with them, after tutti_team_release(), so that they return and read the report. Without release() they are
  * not released. A team that is not whole needs no release(). */

@@ -29,6 +29,7 @@ struct tutti_waiting {
     struct tutti_team *team;
     enum tutti_waiting_for what;
     uint64_t of;      /* ranks waited for */
+    int patient;      /* 1: a rank that has given up, but is not lost, does not end the wait */
     int reported;     /* the stall has been reported */
     unsigned looks;   /* of tutti_await_near() so far */
     uint64_t last;    /* time of the last look; 0: none yet */
@@ -38,6 +39,12 @@ struct tutti_waiting {
     uint64_t steps;   /* that they had made then, together */
     uint64_t doomed;  /* kernels: `waited` when a peer was first seen gone; it may have done its part before */
 };
+
+/* 1 if ranks may be at different calls after such a failure of one of them. */
+static inline int tutti_wait_is_lost(int status)
+{
+    return status == TUTTI_ERR_PEER || status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_TIMEOUT;
+}
 
 struct tutti_waiting tutti_waiting(struct tutti_team *team, enum tutti_waiting_for what, uint64_t of);
 /* Until done() says 1; see struct tutti_wait. Logs failures, breaks nothing. */

@@ -197,7 +197,7 @@ int tutti_watch_peers(struct tutti_waiting *w)
     }
     for (int r = 0; r < team->size; r++) {
         int status = tutti_status_of_word(atomic_load(&team->slot[r]->broken));
-        if (r == team->rank || status == TUTTI_OK)
+        if (r == team->rank || status == TUTTI_OK || (w->patient && !tutti_wait_is_lost(status)))
             continue;
         line_add(&line, "rank %d has given up (%s) ", r, tutti_status_text(status));
         line_add_here(&line, w);

@@ -247,6 +247,41 @@ static void time_limit(void **state)
     free(text);
 }
 
+/* Rank 1 is known to have given up before it arrives, as the watcher of a stream publishes it. The others wait until it
+ * arrives, or leaves the call to the MPI. */
+static int gives_up(struct tutti_transport *transport, void *arg)
+{
+    struct kit kit;
+    const int leaves = *(const int *)arg;
+    if (!kit_open(transport, &kit))
+        return 1;
+    struct tutti_team *const team = kit.team;
+    CHECK(kit_meet(team, 7) == TUTTI_OK, "first");
+    if (transport->rank == 1) {
+        atomic_store(&team->slot[1]->broken, (uint32_t)-TUTTI_ERR_DEVICE);
+        kit_sleep_us(100000);
+    }
+    if (transport->rank == 1 && leaves) {
+        tutti_team_break(team, TUTTI_ERR_DEVICE);
+        tutti_team_leave(team);
+    } else {
+        const int status = kit_meet(team, 9);
+        CHECK(status == (leaves ? TUTTI_ERR_DEVICE : TUTTI_OK), "rank %d: %s", team->rank, tutti_status_text(status));
+        CHECK(!tutti_team_is_lost(team) && tutti_team_is_left(team) == leaves, "rank %d: left", team->rank);
+    }
+    transport->ops->barrier(transport);
+    kit_close(&kit);
+    return 0;
+}
+
+static void given_up(void **state)
+{
+    (void)state;
+    for (int leaves = 0; leaves < 2; leaves++)
+        assert_int_equal(tutti_threads_run(3, gives_up, &leaves), 0);
+    assert_int_equal(check_failed(), 0);
+}
+
 /* A rank that fails in its part of a call takes the others with it. */
 static int failing(struct tutti_transport *transport, void *arg)
 {
@@ -319,7 +354,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_order), cmocka_unit_test(mixed_memory), cmocka_unit_test(mismatch),
         cmocka_unit_test(stall),     cmocka_unit_test(time_limit),   cmocka_unit_test(failure),
-        cmocka_unit_test(attached),
+        cmocka_unit_test(attached),  cmocka_unit_test(given_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

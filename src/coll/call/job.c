@@ -20,6 +20,7 @@ static int run_move(void *with)
 {
     struct tutti_move_job *job = with;
     if (job->team->state == TUTTI_TEAM_BROKEN) { /* after it was given: the MPI makes this call, as later ones */
+        tutti_team_leave(job->team);
         job->reason = TUTTI_REASON_COMM;
         job->how = NULL;
         return TUTTI_OK;
@@ -37,24 +38,16 @@ static int run_move(void *with)
     return status;
 }
 
-static int give_job(struct tutti_worker *worker, struct tutti_team *team, struct tutti_job *job)
-{
-    const int status = tutti_worker_give(worker, job);
-    if (status != TUTTI_OK)
-        tutti_team_break(team, status);
-    return status;
-}
-
 int tutti_reduce_give(struct tutti_worker *worker, struct tutti_reduce_job *job)
 {
     job->job.run = run_reduction;
     job->job.with = job;
-    return give_job(worker, job->team, &job->job);
+    return tutti_worker_give(worker, &job->job);
 }
 
 int tutti_move_give(struct tutti_worker *worker, struct tutti_move_job *job)
 {
     job->job.run = run_move;
     job->job.with = job;
-    return give_job(worker, job->team, &job->job);
+    return tutti_worker_give(worker, &job->job);
 }

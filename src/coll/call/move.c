@@ -9,6 +9,7 @@
 #include "coll/move/packing.h"
 
 #include "coll/call/declined.h"
+#include "coll/call/left.h"
 #include "coll/call/move_agree.h"
 #include "coll/call/opening.h"
 #include "coll/call/reopen.h"
@@ -329,12 +330,14 @@ int tutti_move_run_rows(struct tutti_team *team, const struct tutti_call *call, 
 {
     struct tutti_call mine = move_call(call);
     struct tutti_move_agreed agreed = {.able = able, .runs = 1};
-    int status = able ? tutti_coll_settle(team) : TUTTI_OK;
+    int leaves = 0, status = able ? tutti_call_settle(team, &leaves) : TUTTI_OK;
     *how = NULL;
-    if (status != TUTTI_OK && status != TUTTI_ERR_UNAVAILABLE) /* peers would wait for this rank */
-        tutti_team_break(team, status);
-    if (status == TUTTI_OK)
+    if (leaves) {
+        tutti_why_set(TUTTI_REASON_COMM);
+        agreed.able = 0;
+    } else if (status == TUTTI_OK) {
         status = tutti_move_meet(team, &mine, &agreed);
+    }
     const int some = agreed.able != 0;
     if (status == TUTTI_OK)
         status = move_renew(team, &mine, agreed.resets, &agreed.able);

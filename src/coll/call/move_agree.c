@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "coll/call/declined.h"
+#include "coll/call/left.h"
 #include "coll/call/reservation.h"
 #include "coll/move/blocks.h"
 #include "coll/move/lead.h"
@@ -192,17 +193,6 @@ static int move_post(struct tutti_team *team, const struct tutti_call *call, con
     return posted;
 }
 
-/* 1 if no rank can have begun the call. A rank that has given up, in a launch that was refused for example, leaves its
- * later calls to the MPI. So do the others, each of which notices it when it waits for that rank's arrival. A team with
- * a stream may have been given up by another thread than the rank's. */
-static int move_is_left(const struct tutti_team *team, int status)
-{
-    if (status == TUTTI_OK || team->share || !tutti_team_is_left(team))
-        return 0;
-    tutti_why_set(TUTTI_REASON_COMM);
-    return 1;
-}
-
 int tutti_move_meet(struct tutti_team *team, const struct tutti_call *call, struct tutti_move_agreed *agreed)
 {
     const struct tutti_arrival *all[TUTTI_MAX_RANKS];
@@ -238,7 +228,8 @@ int tutti_move_meet(struct tutti_team *team, const struct tutti_call *call, stru
     mine.blocks |= move_sum(team, call->flow) << SUM_AT;
     tutti_team_arrive(team, &mine);
     const int status = tutti_team_await(team, all);
-    if (move_is_left(team, status)) {
+    if (tutti_call_is_left(team, status)) {
+        tutti_why_set(TUTTI_REASON_COMM);
         agreed->able = 0;
         return TUTTI_OK;
     }

@@ -8,6 +8,7 @@
 #include "progress/fiber.h"
 
 #include "coll/call/declined.h"
+#include "coll/call/left.h"
 #include "coll/call/opening.h"
 #include "coll/call/reopen.h"
 #include "coll/call/reservation.h"
@@ -86,6 +87,16 @@ static int call_reduction_staged(struct tutti_team *team, const struct tutti_cal
     *taken = TUTTI_REDUCE_DONE;
     *why = row->name;
     return status;
+}
+
+/* The MPI makes the call on all ranks; what it cannot reduce goes through it. */
+static int reduction_by_mpi(struct tutti_team *team, const struct tutti_call *call, enum tutti_reduce_outcome *taken,
+                            const char **why, const char *reason)
+{
+    if (call->host_ok)
+        return reduction_pass(taken, why, reason);
+    const int status = call_reduction_staged(team, call, taken, why), owed = tutti_coll_owed(team);
+    return status == TUTTI_OK ? owed : status;
 }
 
 static int run_row(struct tutti_team *team, const struct tutti_call *call, size_t bytes,
@@ -267,24 +278,37 @@ static int some_are_later(const struct tutti_team *team, const struct tutti_arri
     return later;
 }
 
+/* A call on a team that was given up before. On a communicator with a stream it fails nevertheless after the MPI's
+ * call, as its calls in stream order do: what the stream has left in device memory cannot be relied on. */
+static int reduction_given_up(struct tutti_team *team, const struct tutti_call *call, enum tutti_reduce_outcome *taken,
+                              const char **why)
+{
+    if (!tutti_call_leave(team))
+        return TUTTI_ERR_BROKEN;
+    if (tutti_coll_of(team)->settle && call->kind == TUTTI_ARRIVAL_DEVICE)
+        tutti_coll_of(team)->owed = TUTTI_ERR_BROKEN;
+    return reduction_by_mpi(team, call, taken, why, TUTTI_REASON_TEXT(COMM));
+}
+
 static int reduction_collective(struct tutti_team *team, const struct tutti_call *call,
                                 enum tutti_reduce_outcome *taken, const char **why)
 {
     if (team->state == TUTTI_TEAM_BROKEN)
-        return TUTTI_ERR_BROKEN;
+        return reduction_given_up(team, call, taken, why);
     if (tutti_team_has_report(team))
         return tutti_team_take_report(team);
     if (call->kind == TUTTI_ARRIVAL_DEVICE) {
-        int settled = tutti_coll_settle(team);
-        if (settled != TUTTI_OK && settled != TUTTI_ERR_UNAVAILABLE) /* peers would wait for this rank */
-            return tutti_team_break(team, settled);
+        int leaves;
+        const int settled = tutti_call_settle(team, &leaves);
         if (settled != TUTTI_OK)
             return settled;
+        if (leaves)
+            return reduction_by_mpi(team, call, taken, why, TUTTI_REASON_TEXT(COMM));
     }
     if (team->size == 1)
         return reduction_alone(team, call, taken, why);
     if (!team->whole)
-        return call->host_ok ? reduction_pass(taken, why, team->why) : call_reduction_staged(team, call, taken, why);
+        return reduction_by_mpi(team, call, taken, why, team->why);
 
     enum tutti_reason left;
     const enum tutti_arrival_kind kind = reduction_kind(team, call, &left);
@@ -314,6 +338,8 @@ static int reduction_collective(struct tutti_team *team, const struct tutti_call
 
     const struct tutti_arrival *all[TUTTI_MAX_RANKS];
     int status = tutti_team_await(team, all);
+    if (tutti_call_is_left(team, status) && !tutti_team_is_lost(team))
+        return reduction_by_mpi(team, call, taken, why, TUTTI_REASON_TEXT(COMM));
     if (status != TUTTI_OK)
         return status;
     tutti_coll_of(team)->lines_come = tutti_team_lines_come(team, all);
@@ -322,7 +348,7 @@ static int reduction_collective(struct tutti_team *team, const struct tutti_call
     uint64_t resets;
     const char *reason = tutti_reopen_look(team, all, &again, &resets);
     if (reason)
-        return call->host_ok ? reduction_pass(taken, why, reason) : call_reduction_staged(team, call, taken, why);
+        return reduction_by_mpi(team, call, taken, why, reason);
     if (some_are_later(team, all)) {
         status = call_reduction_staged(team, call, taken, why);
         *why = TUTTI_REASON_TEXT(FIRST_CALLS);
@@ -339,7 +365,7 @@ static int reduction_collective(struct tutti_team *team, const struct tutti_call
     if (team->state == TUTTI_TEAM_CLOSED && (status = open_for(team, call, gpu)) != TUTTI_OK)
         return tutti_team_break(team, status);
     if (team->state != TUTTI_TEAM_OPEN)
-        return call->host_ok ? reduction_pass(taken, why, team->why) : call_reduction_staged(team, call, taken, why);
+        return reduction_by_mpi(team, call, taken, why, team->why);
     *taken = TUTTI_REDUCE_DONE;
     status = run_by_rule(team, call, taken, why);
     if (status == TUTTI_OK)

@@ -90,6 +90,15 @@ void tutti_coll_renew(struct tutti_team *team)
     team->attached_end = NULL;
 }
 
+int tutti_coll_owed(struct tutti_team *team)
+{
+    struct tutti_coll_state *const state = tutti_coll_of(team);
+    const int owed = state->owed;
+    if (__builtin_expect(owed != TUTTI_OK, 0))
+        state->owed = TUTTI_OK;
+    return owed;
+}
+
 void tutti_coll_settle_by(struct tutti_team *team, int (*settle)(void *with), void *with)
 {
     tutti_coll_of(team)->settle = settle;

@@ -144,7 +144,7 @@ static int staged_agree(struct tutti_team *team, int status)
     uint32_t fine = status == TUTTI_OK;
     int64_t word = fine;
     int agreed;
-    if (team->whole) {
+    if (team->whole && team->state != TUTTI_TEAM_BROKEN) {
         agreed = tutti_team_vote(team, fine, &fine);
         word = fine;
     } else {

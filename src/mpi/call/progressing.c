@@ -57,7 +57,7 @@ static int call_all_arrived(void *with)
     if (!progressing_seen(team))
         return 1;
     for (int r = 0; r < team->size; r++) {
-        if (!tutti_team_is_here(team, r))
+        if (!tutti_team_has_come(team, r))
             return 0;
     }
     return 1;

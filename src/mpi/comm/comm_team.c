@@ -169,6 +169,8 @@ void tutti_comm_announce(struct tutti_comm *comm, struct tutti_team *team, enum 
     if (team->size > 1 && team->slot[team->rank] && team->state != TUTTI_TEAM_BROKEN &&
         (atomic_load(&comm->opening) || team->whole))
         tutti_team_announce(team, collective, type, op, count, detail);
+    else if (team->size > 1 && team->state == TUTTI_TEAM_BROKEN)
+        tutti_team_leave(team);
     tutti_comm_unlend(comm);
 }
 

@@ -26,6 +26,7 @@ struct tutti_open_call; /* of reduce/ */
 struct tutti_open_queue {
     struct tutti_open_call *first, *last; /* in order of start */
     struct tutti_open_call *unread;       /* the first that has not been read; all behind it have not either */
+    int gives_up; /* 1: a call could not be given to the worker: none is any more (tutti_open_call_give_up()) */
     struct tutti_comm *before, *behind;
 };
 struct tutti_lanes;

@@ -111,14 +111,10 @@ static int collective_in_runs(const struct tutti_collective_args *args)
            tutti_type_find(args->out.type);
 }
 
-int tutti_collective_blocking(const struct tutti_collective_args *args)
+static int collective_by_mpi(const struct tutti_collective_args *args, int on_host)
 {
     struct tutti_exchange exchange = {.name = args->name, .comm = args->comm, .stays = 1};
-    TUTTI_FOUND_OF(tutti_buffer_own(&args->in), tutti_buffer_own(&args->out));
-    const int on_host = tutti_mover_on_host(args);
-    int code;
-    if (tutti_mover_run(args, on_host, &code))
-        return code;
+    int code = MPI_SUCCESS;
     if (on_host) {
         (void)tutti_why_take(TUTTI_REASON_OTHER); /* nothing is staged */
         return tutti_collective_real(args, TUTTI_BLOCKING, tutti_handles.no_info, NULL);
@@ -135,6 +131,17 @@ int tutti_collective_blocking(const struct tutti_collective_args *args)
         tutti_exchange_count(&exchange);
     collective_close(&exchange);
     return status == TUTTI_OK ? code : collective_failed(&exchange, status);
+}
+
+int tutti_collective_blocking(const struct tutti_collective_args *args)
+{
+    TUTTI_FOUND_OF(tutti_buffer_own(&args->in), tutti_buffer_own(&args->out));
+    const int on_host = tutti_mover_on_host(args);
+    int owed;
+    if (tutti_mover_run(args, on_host, &owed))
+        return owed;
+    const int code = collective_by_mpi(args, on_host);
+    return likely(owed == MPI_SUCCESS) || code != MPI_SUCCESS ? code : tutti_fail_comm(args->comm, owed);
 }
 
 /* Staged memory is kept until the request has completed: collective_request.c. */

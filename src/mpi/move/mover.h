@@ -36,8 +36,9 @@ static inline int tutti_nothing_on_device(void)
 /* Local. 1 if the call's buffers are seen to lie in no device's memory: they have one block, or blocks of one length,
  * of a predefined type. The device is asked once for each buffer. */
 int tutti_mover_on_host(const struct tutti_collective_args *call);
-/* 1: the call is done, and *code is its result. 0: the MPI must make it. Collective over the communicator at its
- * first call. on_host: the answer of tutti_mover_on_host(). */
+/* 1: the call is done, and *code is its result. 0: the MPI must make it; if it succeeds, the call raises and returns
+ * *code (tutti_coll_owed()). Collective over the communicator at its first call. on_host: the answer of
+ * tutti_mover_on_host(). */
 int tutti_mover_run(const struct tutti_collective_args *call, int on_host, int *code);
 /* Local. The same for a nonblocking call on a communicator of one rank, which is done before it returns. The caller
  * raises the error in *code. 0, with the reason: also if the communicator has more ranks. ready: called with `with`
@@ -61,8 +62,12 @@ static inline void tutti_mover_pass(enum tutti_collective collective, int root, 
         return;
     }
     struct tutti_team *team = state->team;
-    if (team && team->size > 1 && team->whole && team->state != TUTTI_TEAM_BROKEN)
+    if (!team || team->size == 1 || !team->whole)
+        return;
+    if (likely(team->state != TUTTI_TEAM_BROKEN))
         tutti_team_announce(team, collective, 0, 0, 0, (uint64_t)(unsigned)root);
+    else
+        tutti_team_leave(team);
 }
 
 #endif

@@ -22,9 +22,14 @@ static struct tutti_spares unused;
 
 struct tutti_team *tutti_mover_team_nonblocking(const struct tutti_comm *state)
 {
-    struct tutti_team *team = tutti_mover_team(state);
-    struct tutti_team *nonblocking = team ? team->nonblocking : NULL;
-    return nonblocking && nonblocking->state != TUTTI_TEAM_BROKEN ? nonblocking : team ? TUTTI_NONE(COMM) : NULL;
+    struct tutti_team *const team = state->team; /* its own state says nothing of its nonblocking team */
+    struct tutti_team *const nonblocking = team && team->size > 1 && team->whole ? team->nonblocking : NULL;
+    if (nonblocking && nonblocking->state != TUTTI_TEAM_BROKEN)
+        return nonblocking;
+    if (nonblocking)
+        tutti_team_leave(nonblocking);
+    tutti_why_set(nonblocking ? TUTTI_REASON_COMM : tutti_mover_teamless(state));
+    return NULL;
 }
 
 struct tutti_mover_job *tutti_mover_job_open(const struct tutti_collective_args *call, struct tutti_team *nonblocking,

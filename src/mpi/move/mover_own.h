@@ -41,8 +41,7 @@ void tutti_mover_count(const struct tutti_mover *mover, const char *how);
 /* The MPI code of a call whose run returned this status. */
 int tutti_mover_code(const struct tutti_mover *mover, int status);
 void tutti_mover_close(struct tutti_mover *mover);
-/* Makes and returns the team of a communicator whose ranks meet in moves; NULL, with the reason, if the MPI makes
- * its calls. */
-struct tutti_team *tutti_mover_team(const struct tutti_comm *state);
+/* Why a communicator has no team that moves data. */
+enum tutti_reason tutti_mover_teamless(const struct tutti_comm *state);
 
 #endif

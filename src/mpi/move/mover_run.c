@@ -2,8 +2,7 @@
 #include "mpi/move/mover_own.h"
 #include "mpi/real/errors.h"
 
-/* Why a communicator has no team that moves data. */
-static enum tutti_reason mover_teamless(const struct tutti_comm *state)
+enum tutti_reason tutti_mover_teamless(const struct tutti_comm *state)
 {
     const struct tutti_team *team = state->team;
     if (!team)
@@ -13,12 +12,15 @@ static enum tutti_reason mover_teamless(const struct tutti_comm *state)
     return team->whole ? TUTTI_REASON_COMM : tutti_reason_of(team->why);
 }
 
-struct tutti_team *tutti_mover_team(const struct tutti_comm *state)
+/* The team of a communicator whose ranks meet in moves; NULL, with the reason, if the MPI makes its calls. */
+static struct tutti_team *mover_team_of(const struct tutti_comm *state)
 {
     struct tutti_team *team = state->team;
     if (team && team->size > 1 && team->whole && team->state != TUTTI_TEAM_BROKEN)
         return team;
-    tutti_why_set(mover_teamless(state));
+    if (team && team->size > 1 && team->whole)
+        tutti_team_leave(team);
+    tutti_why_set(tutti_mover_teamless(state));
     return NULL;
 }
 
@@ -31,7 +33,7 @@ static struct tutti_team *mover_team(MPI_Comm comm, int alone)
     if (state->opening)
         tutti_comm_ready(state, 1);
     struct tutti_team *team = state->team;
-    return alone && team && team->size == 1 && team->whole ? team : tutti_mover_team(state);
+    return alone && team && team->size == 1 && team->whole ? team : mover_team_of(state);
 }
 
 void tutti_mover_pass_new(enum tutti_collective collective, int root, MPI_Comm comm)
@@ -92,8 +94,11 @@ int tutti_mover_run(const struct tutti_collective_args *call, int on_host, int *
     x.on_host = on_host;
     x.begins = 1;
     const int made = mover_made(&x, NULL, NULL, code);
+    const int owed = made ? TUTTI_OK : tutti_coll_owed(x.team);
     if (*code != MPI_SUCCESS)
         tutti_fail_comm(call->comm, *code);
+    if (unlikely(owed != TUTTI_OK))
+        *code = tutti_error_code(owed);
     return made;
 }
 

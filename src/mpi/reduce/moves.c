@@ -46,9 +46,8 @@ static void moves_end(struct tutti_deferred_call *later)
     tutti_deferred_call_free(later);
 }
 
-/* Gives the call to the worker. Without memory for that the ranks leave it to the MPI: the peers find that this rank
- * has given up before it arrived. */
-static enum tutti_open_call_phase moves_give(struct tutti_open_call *open, struct tutti_team *team)
+/* 0: there is no memory for it. */
+static int moves_give(struct tutti_open_call *open, struct tutti_team *team)
 {
     struct tutti_comm *const state = open->state;
     struct tutti_deferred_call *const later = open->later;
@@ -60,11 +59,7 @@ static enum tutti_open_call_phase moves_give(struct tutti_open_call *open, struc
         tutti_mover_job_join(later->job);
     if (later->job && !state->worker)
         state->worker = tutti_worker_new();
-    if (later->job && state->worker && tutti_mover_job_give(later->job, state->worker) == TUTTI_OK)
-        return TUTTI_OPEN_WORKING;
-    tutti_team_break(team, TUTTI_ERR_MEMORY);
-    later->reason = TUTTI_REASON_MEMORY;
-    return TUTTI_OPEN_PASSED;
+    return later->job && state->worker && tutti_mover_job_give(later->job, state->worker) == TUTTI_OK;
 }
 
 static enum tutti_open_call_phase moves_read(struct tutti_open_call *open, int *status)
@@ -86,7 +81,10 @@ static enum tutti_open_call_phase moves_read(struct tutti_open_call *open, int *
         later->reason = tutti_why_take(TUTTI_REASON_COMM);
         return TUTTI_OPEN_PASSED;
     }
-    return moves_give(open, team);
+    if (!open->state->calls.gives_up && moves_give(open, team))
+        return TUTTI_OPEN_WORKING;
+    later->reason = TUTTI_REASON_MEMORY;
+    return tutti_open_call_give_up(open);
 }
 
 static int moves_done(const struct tutti_open_call *open)
@@ -153,7 +151,11 @@ static int moves_is_first(const struct tutti_comm *state, struct tutti_team **te
 
 static void moves_announce(struct tutti_team *team, enum tutti_collective collective, int root)
 {
-    if (team && team->slot[team->rank] && team->state != TUTTI_TEAM_BROKEN)
+    if (!team || !team->slot[team->rank])
+        return;
+    if (team->state == TUTTI_TEAM_BROKEN)
+        tutti_team_leave(team);
+    else
         tutti_team_announce(team, collective, 0, 0, 0, (uint64_t)(unsigned)root);
 }
 

@@ -14,9 +14,12 @@ static void nonblocking_announce(const struct tutti_read *read)
 {
     struct tutti_team *nonblocking = read->team->nonblocking;
     const struct tutti_call *call = &read->call;
-    if (!nonblocking || nonblocking->size == 1 || !nonblocking->slot[nonblocking->rank] ||
-        nonblocking->state == TUTTI_TEAM_BROKEN)
+    if (!nonblocking || nonblocking->size == 1 || !nonblocking->slot[nonblocking->rank])
         return;
+    if (nonblocking->state == TUTTI_TEAM_BROKEN) {
+        tutti_team_leave(nonblocking);
+        return;
+    }
     tutti_team_announce(nonblocking, call->collective, call->type, call->op, call->count,
                         tutti_detail(call->collective, call->root, call->counts, nonblocking->size));
 }

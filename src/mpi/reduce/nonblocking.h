@@ -43,6 +43,8 @@ struct tutti_open_call {
     int tag;
     int code;       /* DONE: for the program */
     int status;     /* the status of a failure in Tutti */
+    int owed;       /* tutti_coll_owed(), of a call that the MPI makes */
+    int gives_up;   /* 1: the worker could not be given it: this rank leaves the nonblocking team when its turn comes */
     int alone;      /* the calls behind it on the communicator start when it has ended */
     int freed;      /* the program has freed the request */
     int lists;      /* counts narrowed by large.c may belong to `real` */
@@ -116,6 +118,9 @@ void tutti_open_call_start(struct tutti_open_call *open);
  * the lock of nonblocking_progress.c. */
 void tutti_open_call_read(struct tutti_open_call *open);
 void tutti_open_call_step(struct tutti_open_call *open);
+/* Under that lock: the worker cannot be given the call, for a lack of memory. The MPI makes it and all later ones of
+ * the communicator, as on all ranks: peers find that this rank has left at the call's turn. Returns its phase. */
+enum tutti_open_call_phase tutti_open_call_give_up(struct tutti_open_call *open);
 /* Without the lock. 1 while the worker has not ended the call. */
 int tutti_open_call_works(const struct tutti_open_call *open);
 

@@ -91,7 +91,6 @@ static void nonblocking_step_give(struct tutti_open_call *open)
         after_job(open);
         return;
     }
-    int status = TUTTI_OK;
     open->job.team = team->nonblocking;
     if (!open->repeats && open->state->calls.first == open &&
         ((call->kind == TUTTI_ARRIVAL_HOST && call->host_ok) || tutti_reduce_leaves(team->nonblocking, call))) {
@@ -100,14 +99,36 @@ static void nonblocking_step_give(struct tutti_open_call *open)
         after_job(open);
         return;
     }
-    if (!open->state->worker && !(open->state->worker = tutti_worker_new()))
-        status = tutti_team_break(team->nonblocking, TUTTI_ERR_MEMORY); /* peers would wait for this rank */
-    if (status == TUTTI_OK)
-        status = tutti_reduce_give(open->state->worker, &open->job);
-    if (status == TUTTI_OK)
+    if (!open->state->calls.gives_up && !open->state->worker)
+        open->state->worker = tutti_worker_new();
+    if (!open->state->calls.gives_up && open->state->worker &&
+        tutti_reduce_give(open->state->worker, &open->job) == TUTTI_OK) {
         open->phase = TUTTI_OPEN_WORKING;
-    else
-        nonblocking_step_fail(open, status);
+        return;
+    }
+    open->read.why = TUTTI_REASON_TEXT(MEMORY);
+    open->phase = tutti_open_call_give_up(open);
+}
+
+enum tutti_open_call_phase tutti_open_call_give_up(struct tutti_open_call *open)
+{
+    open->gives_up = open->state->calls.gives_up = 1;
+    return TUTTI_OPEN_PASSED;
+}
+
+/* All calls before it have ended, or have been given to the MPI: the worker is at none of them. 0: the MPI cannot make
+ * the call either. */
+static int nonblocking_step_leave(struct tutti_open_call *open)
+{
+    struct tutti_team *const team = open->state->team->nonblocking;
+    open->gives_up = 0;
+    tutti_team_break(team, TUTTI_ERR_MEMORY);
+    tutti_team_leave(team);
+    if (open->later || open->read.call.host_ok)
+        return 1;
+    tutti_error("%s: %s, and the MPI has no such element type", open->args.name, open->read.why);
+    nonblocking_step_fail(open, TUTTI_ERR_MEMORY);
+    return 0;
 }
 
 static void read_later(struct tutti_open_call *open)
@@ -168,6 +189,8 @@ static void start_later(struct tutti_open_call *open)
 
 static void give_to_mpi(struct tutti_open_call *open)
 {
+    if (unlikely(open->gives_up) && !nonblocking_step_leave(open))
+        return;
     if (open->later) {
         start_later(open);
         return;
@@ -205,6 +228,11 @@ static void look_at_real(struct tutti_open_call *open)
         tutti_request_drop(lists);
     int status = open->later && open->later->finish ? open->later->finish(open->later, code)
                                                     : tutti_staging_close(&open->staging, code);
+    if (status == TUTTI_OK && unlikely(open->owed != TUTTI_OK) && code == MPI_SUCCESS) {
+        nonblocking_step_fail(open, open->owed);
+        open->owed = TUTTI_OK;
+        return;
+    }
     if (status == TUTTI_OK) {
         end_with(open, code, TUTTI_OK);
         return;
@@ -228,6 +256,8 @@ static void look_at_job(struct tutti_open_call *open)
         open->phase = open->later->work->ended(open, &open->code);
     else
         after_job(open);
+    if (open->phase == TUTTI_OPEN_PASSED)
+        open->owed = tutti_coll_owed(open->state->team->nonblocking);
     open->repeats = open->phase == TUTTI_OPEN_DONE && open->code == MPI_SUCCESS;
 }
 

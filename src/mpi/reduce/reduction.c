@@ -302,8 +302,12 @@ static int run_on_team(const struct tutti_reduction_args *args, struct tutti_rea
         tutti_count(args->name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
         return tutti_fail_comm(args->comm, tutti_error_code(status));
     }
-    if (taken == TUTTI_REDUCE_DECLINED)
-        return after_mpi(read->team, args->name, args->comm, reduction_staged(args, &read->there, why));
+    if (taken == TUTTI_REDUCE_DECLINED) {
+        const int owed = tutti_coll_owed(read->team), code = reduction_staged(args, &read->there, why);
+        if (unlikely(owed != TUTTI_OK) && code == MPI_SUCCESS)
+            return tutti_fail_comm(args->comm, tutti_error_code(owed));
+        return after_mpi(read->team, args->name, args->comm, code);
+    }
     const uint64_t bytes = read->call.count * tutti_type_size(read->call.type);
     if (unlikely(why == TUTTI_REASON_TEXT(FIRST_CALLS)))
         tutti_count_staged(args->name, TUTTI_REASON_FIRST_CALLS, "in rank order", bytes);

@@ -273,6 +273,9 @@ static void moves(MPI_Comm comm)
         CHECK(error != MPI_SUCCESS || wrong == 0, "n %ld: call %d returns MPI_SUCCESS, %d elements are wrong", failing,
               i, wrong);
         check_class("a call that moves data", error);
+        MPI_Request request; /* nonblocking calls have a team of their own, which no rank has given up */
+        check_class("MPI_Iallgather", MPI_Iallgather(from, N, MPI_INT, to, N, MPI_INT, comm, &request));
+        check_class("MPI_Iallgather", MPI_Wait(&request, MPI_STATUS_IGNORE));
     }
     kit_close(&in);
     kit_close(&out);

@@ -109,3 +109,9 @@ tutti_mpi_test(mpi-characters PROGRAM mpi-characters RANKS 2 ENV ${stats} TIMEOU
                MPIS openmpi mpich openmpi5 mpich5 mpiabi impi)
 program(counts_reused)
 tutti_mpi_test(mpi-counts-reused PROGRAM mpi-counts_reused RANKS 3 RANKS_MPICH 2 ENV ${stats} TIMEOUT 40)
+# With alloc_failures of the folder life.
+program(alloc_reductions WITH life/refuse.c)
+foreach(form blocking nonblocking persistent stream)
+  tutti_mpi_test(mpi-alloc-failures-mixed-${form} PROGRAM mpi-alloc_reductions RANKS 2 ARGS ${form} TIMEOUT 200
+                 ENV TUTTI_TIMEOUT_SECONDS=10)
+endforeach()
