@@ -12,7 +12,7 @@
 
 enum {
     EMPTY_CALLS = 16, /* a rank that copies nothing knows not what its peers lose: it holds up so many calls */
-    LEAST_NS = 1000   /* that a call loses where the user sets the price, in us: 1 opens at the first call */
+    OPENS_NOW_US = 1  /* the user's price at which no account is kept: the first call opens */
 };
 static atomic_int opened; /* 1: a team of the process has been opened on a GPU */
 
@@ -97,20 +97,19 @@ int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, 
     const struct tutti_device *device = tutti_device();
     const enum tutti_opening_kind kind = opening_kind(type, op);
     uint64_t *const lost = &tutti_coll_of(team)->lost_ns[kind];
-    if (!call->may_open_later || opening_is_over(team, type, op) ||
+    const long price_us = tutti_settings()->mapping_price_us;
+    if (!call->may_open_later || price_us == OPENS_NOW_US || opening_is_over(team, type, op) ||
         (team->state != TUTTI_TEAM_OPEN && team->state != TUTTI_TEAM_CLOSED) || !device || !device->share.usual_ns ||
         device->share.usual_ns() == 0)
         return 0;
-    const uint64_t set = (uint64_t)tutti_settings()->mapping_price_us * 1000;
     const enum tutti_opening_gpu gpu = opening_gpu(call->gpu);
     const enum tutti_opening_team what = opening_team(team, call->gpu);
     const int lacks = what == TUTTI_OPENING_FIRST_TEAM || opening_lacks(team, device, call->gpu, type, op);
     if (what == TUTTI_OPENING_NO_TEAM && !lacks)
         return 0;
-    const uint64_t due = set ? set : tutti_opening_due(gpu, kind, what, lacks);
+    const uint64_t due = price_us ? (uint64_t)price_us * 1000 : tutti_opening_due(gpu, kind, what, lacks);
     const uint64_t loses = opening_loses(team, call, gpu, kind);
-    const uint64_t step = loses ? loses : due / EMPTY_CALLS + 1;
-    *lost += set && step < LEAST_NS ? LEAST_NS : step;
+    *lost += loses ? loses : due / EMPTY_CALLS + 1;
     if (*lost < due) {
         tutti_why_set(TUTTI_REASON_FIRST_CALLS);
         return 1;
