@@ -12,21 +12,24 @@ enum { LATE_NS = 25000 };
 
 /* ---- sender ---- */
 
-static int landed_asks(const struct tutti_p2p_worker *worker, int peer, int gpu, struct tutti_p2p_asked *asked)
+/* One question for each message: a second one would count its own rendezvous among the open ones. */
+static int landed_lands(struct tutti_p2p_worker *worker, int peer, int gpu, struct tutti_p2p_asked *asked)
 {
-    return asked->lands = asked->verdict.unwaited && tutti_endpoint_lands_now(worker->endpoint, peer, gpu);
+    if (!asked->lands)
+        asked->lands = asked->verdict.unwaited && tutti_endpoint_lands_now(worker->endpoint, peer, gpu);
+    return asked->lands;
 }
 
 static int landed_leaves(struct tutti_p2p_worker *worker, int peer, const struct tutti_memory *memory, uint64_t bytes,
                          struct tutti_p2p_asked *asked)
 {
     (void)bytes;
-    return asked->verdict.unwaited && !landed_asks(worker, peer, memory->gpu, asked);
+    return asked->verdict.unwaited && !landed_lands(worker, peer, memory->gpu, asked);
 }
 
 static int landed_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
-    return send->asked.lands || landed_asks(worker, (int)send->rndv->to, send->gpu, &send->asked);
+    return landed_lands(worker, (int)send->rndv->to, send->gpu, &send->asked);
 }
 
 static enum tutti_protocol_cost landed_cost(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
