@@ -98,7 +98,7 @@ void tutti_carried_send(struct tutti_p2p_worker *worker, struct tutti_p2p_send *
 
 /* The transport may need this rank for parts that it has not sent, and after the send the program may wait for the
  * receiver outside the MPI. So the send lasts as long as one of the MPI would. */
-int tutti_carried_is_out(const struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send)
+static int carried_out(const struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send)
 {
     if (send->carried < send->bytes)
         return 0;
@@ -204,4 +204,4 @@ static int carried_drop(struct tutti_p2p_fetch *f)
 }
 
 const struct tutti_protocol_ops tutti_carried_ops = {
-    .poll = carried_poll, .fetch = carried_fetch, .drop = carried_drop, .instead = TUTTI_PROTOCOLS};
+    .poll = carried_poll, .out = carried_out, .fetch = carried_fetch, .drop = carried_drop, .instead = TUTTI_PROTOCOLS};

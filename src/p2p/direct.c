@@ -205,12 +205,6 @@ static int direct_fetch(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
     return -1;
 }
 
-static int direct_fetched(struct tutti_p2p_fetch *f)
-{
-    (void)f;
-    return 1;
-}
-
 const struct tutti_protocol_ops tutti_direct_ops = {.reaches = tutti_rndv_reaches,
                                                     .leaves = p2p_direct_leaves,
                                                     .can = p2p_direct_can,
@@ -219,7 +213,6 @@ const struct tutti_protocol_ops tutti_direct_ops = {.reaches = tutti_rndv_reache
                                                     .poll = direct_poll,
                                                     .cancel = tutti_rndv_cancel,
                                                     .fetch = direct_fetch,
-                                                    .fetched = direct_fetched,
                                                     .drop = tutti_fetch_drop,
                                                     .repeats = 1,
                                                     .instead = TUTTI_PROTOCOL_packed};

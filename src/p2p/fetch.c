@@ -118,7 +118,7 @@ static unsigned fetch_ran(struct tutti_p2p_fetch *const of[], unsigned n, int st
 {
     unsigned left = 0;
     for (unsigned k = 0; k < n; k++) {
-        if (status == TUTTI_OK && !of[k]->ops->fetched(of[k])) {
+        if (status == TUTTI_OK && of[k]->ops->fetched && !of[k]->ops->fetched(of[k])) {
             tutti_fetch_release(of[k]);
             left++;
         } else {

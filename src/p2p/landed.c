@@ -60,6 +60,11 @@ static void landed_poll(struct tutti_p2p_worker *worker, struct tutti_p2p_send *
         send->failed = tutti_endpoint_landing_status(worker->endpoint, send->rndv);
 }
 
+static int landed_out(const struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send)
+{
+    return tutti_endpoint_landed(worker->endpoint, send->rndv);
+}
+
 static void landed_cancel(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
     tutti_endpoint_landing_await(worker->endpoint, send->rndv);
@@ -108,12 +113,6 @@ static int landed_fetch(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
     return -1;
 }
 
-static int landed_fetched(struct tutti_p2p_fetch *f)
-{
-    (void)f;
-    return 1;
-}
-
 /* The GPU may still read the sender's buffer before. */
 static int landed_drop(struct tutti_p2p_fetch *f)
 {
@@ -127,8 +126,8 @@ const struct tutti_protocol_ops tutti_landed_ops = {.reaches = tutti_rndv_reache
                                                     .cost = landed_cost,
                                                     .post = landed_post,
                                                     .poll = landed_poll,
+                                                    .out = landed_out,
                                                     .cancel = landed_cancel,
                                                     .fetch = landed_fetch,
-                                                    .fetched = landed_fetched,
                                                     .drop = landed_drop,
                                                     .instead = TUTTI_PROTOCOLS};

@@ -46,8 +46,6 @@ void tutti_packed_urge(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
 void tutti_packed_add(struct tutti_p2p_send *send, uint64_t pieces);
 /* Gives the transport the remaining parts, as far as there is room. */
 void tutti_carried_send(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
-/* 1 if all of the message has left, and needs no further call of this rank. */
-int tutti_carried_is_out(const struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send);
 /* Frees the parts that have been sent. */
 void tutti_carried_sweep(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
 /* direct.c: describes the buffer in the rendezvous: send->shown. */

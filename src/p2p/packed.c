@@ -83,7 +83,7 @@ static int packed_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
  * be allocated waits for that. */
 static int packed_own_waits(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, enum tutti_must must)
 {
-    if (must != TUTTI_MUST_NOT || (int)send->rndv->to != tutti_node_rank(worker->node) ||
+    if (must != TUTTI_MUST_NOT || !tutti_p2p_is_self(worker, (int)send->rndv->to) ||
         !tutti_endpoint_scratch_takes(worker->endpoint, send->gpu))
         return 0;
     send->looks++;
@@ -116,12 +116,18 @@ void tutti_packed_urge(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
     batch->of[batch->n++] = send;
 }
 
+static int packed_out(const struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send)
+{
+    (void)worker;
+    return send->bytes == 0 || send->packed == tutti_pieces(send->bytes, send->rndv->piece);
+}
+
 /* Packs further pieces of a message in scratch; asks the receiver to take some if there is no room. */
 static void packed_poll(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_p2p_batch *batch,
                         uint64_t now)
 {
     (void)now;
-    if (!send->scratch || send->failed != TUTTI_OK || send->packed == tutti_pieces(send->bytes, send->rndv->piece))
+    if (!send->scratch || send->failed != TUTTI_OK || packed_out(worker, send))
         return;
     batch->pieces[batch->n] = packed_next(worker, send, &batch->job[batch->n]);
     if (batch->pieces[batch->n])
@@ -202,6 +208,7 @@ const struct tutti_protocol_ops tutti_packed_ops = {.reaches = tutti_rndv_reache
                                                     .cost = packed_cost,
                                                     .post = packed_post,
                                                     .poll = packed_poll,
+                                                    .out = packed_out,
                                                     .cancel = tutti_rndv_cancel,
                                                     .fetch = packed_fetch,
                                                     .fetched = packed_fetched,

@@ -51,13 +51,16 @@ struct tutti_protocol_ops {
      * Packing jobs are added to the batch. */
     void (*poll)(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_p2p_batch *batch,
                  uint64_t now);
+    /* 1 if the data of a message whose rendezvous is in a state of the protocol have left the program's buffer, and
+     * need no further call of this rank. NULL: they never have. */
+    int (*out)(const struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send);
     /* No RTS of the posted message was sent. */
     void (*cancel)(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
     /* -- receiver -- */
     /* Fetches as much of the message as possible now. 1: *job must be run on fetch->gpu, many in one launch, and
      * then fetched() called; 0: later; -1: the message is complete, or has failed. */
     int (*fetch)(struct tutti_p2p_fetch *fetch, struct tutti_pack_job *job);
-    /* The job has been run. 1: the message is complete. */
+    /* The job has been run. 1: the message is complete. NULL: it always is. */
     int (*fetched)(struct tutti_p2p_fetch *fetch);
     /* The message is too long for the buffer. 1: its sender may be released; 0: later. */
     int (*drop)(struct tutti_p2p_fetch *fetch);

@@ -173,5 +173,14 @@ static void rndv_put_poll(struct tutti_p2p_worker *worker, struct tutti_p2p_send
     tutti_rndv_move(send->rndv, TUTTI_RNDV_PUTTING, ended > 0 ? TUTTI_RNDV_PUT : TUTTI_RNDV_GET);
 }
 
-const struct tutti_protocol_ops tutti_put_ops = {
-    .poll = rndv_put_poll, .fetch = rndv_put_fetch, .drop = rndv_put_drop, .instead = TUTTI_PROTOCOLS};
+static int rndv_put_out(const struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send)
+{
+    (void)worker;
+    return tutti_rndv_is(send->rndv, TUTTI_RNDV_PUT);
+}
+
+const struct tutti_protocol_ops tutti_put_ops = {.poll = rndv_put_poll,
+                                                 .out = rndv_put_out,
+                                                 .fetch = rndv_put_fetch,
+                                                 .drop = rndv_put_drop,
+                                                 .instead = TUTTI_PROTOCOLS};

@@ -41,24 +41,13 @@ static void send_unlist(struct tutti_p2p_worker *worker, struct tutti_p2p_send *
 }
 
 /* 1 if the data are out of the program's buffer, or are not wanted any more. */
-static int is_out(const struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send)
+static int send_is_out(const struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send)
 {
-    switch (atomic_load_explicit(&send->rndv->state, memory_order_acquire)) {
-    case TUTTI_RNDV_GET:
-    case TUTTI_RNDV_GETTING:
-    case TUTTI_RNDV_MOVING:
-    case TUTTI_RNDV_CTS:
-    case TUTTI_RNDV_PUTTING:
-        return 0;
-    case TUTTI_RNDV_BOUNCE:
-        return send->bytes == 0 || send->packed == tutti_pieces(send->bytes, send->rndv->piece);
-    case TUTTI_RNDV_AM:
-        return tutti_carried_is_out(worker, send);
-    case TUTTI_RNDV_LANDING:
-        return tutti_endpoint_landed(worker->endpoint, send->rndv);
-    default:
-        return 1;
-    }
+    const uint32_t state = atomic_load_explicit(&send->rndv->state, memory_order_acquire);
+    const struct tutti_protocol_ops *const ops = tutti_protocol_at(state);
+    if (ops)
+        return ops->out && ops->out(worker, send);
+    return state != TUTTI_RNDV_GETTING && state != TUTTI_RNDV_MOVING;
 }
 
 /* One launch for each GPU. */
@@ -125,7 +114,7 @@ int tutti_p2p_data_out(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
     struct tutti_rndv *rndv = send->rndv;
     if (!rndv)
         return 1;
-    if (!is_out(worker, send)) {
+    if (!send_is_out(worker, send)) {
         if ((!worker->watches && send->failed == TUTTI_OK) || send->put.queue) /* an engine reads the buffer */
             return 0;
         const int alive = tutti_endpoint_watch(worker->endpoint, (int)rndv->to);

@@ -17,7 +17,7 @@ static void ends(int takes_always, int carried, int part, int local, int late, i
                                         .parts = part ? (struct tutti_carried *)(void *)&at : NULL,
                                         .local = local,
                                         .carried_at = tutti_now_ns() - (late ? LATE_NS : 0)};
-    CHECK(tutti_carried_is_out(&worker, &send) == expected,
+    CHECK(tutti_carried_ops.out(&worker, &send) == expected,
           "%d of %d bytes are carried%s%s%s, the transport takes parts %s: the send is%s over", carried, BYTES,
           part ? ", one part is under way" : "", local ? ", of a send that waits for no rank" : "",
           late ? ", nothing was taken for long" : "", takes_always ? "always" : "in its calls", expected ? " not" : "");
