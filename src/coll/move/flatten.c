@@ -28,22 +28,27 @@ int tutti_move_reaches(struct tutti_move *move, struct tutti_move_block *block)
     return 1;
 }
 
-/* A block that has bytes. *packed: TUTTI_PACKED if it is not a run in memory of the GPU, and has to become one. */
-static int flatten_block(struct tutti_move *move, struct tutti_move_block *block, int *gpu, int *packed)
+/* A block that has bytes: finds its memory, and counts it, also among those in memory of the host. A block that is not
+ * a run in memory of the GPU has to become one. */
+static int flatten_block(struct tutti_move *move, struct tutti_move_block *block, int *blocks, int *hosts)
 {
+    struct tutti_move_runs *const runs = &move->runs;
+    block->host = 0;
     if (!tutti_move_reaches(move, block)) {
         const struct tutti_places *places = tutti_elements_places(&block->elements);
         block->host = places->device || places->spread ? 0 : places->host ? 1 : TUTTI_BLOCK_PINNED;
         if (!block->host)
             return 0; /* the reason is set */
-        *packed = TUTTI_PACKED;
-        return 1;
+        runs->packed = TUTTI_PACKED;
+    } else {
+        if (runs->gpu >= 0 && block->gpu >= 0 && block->gpu != runs->gpu)
+            return TUTTI_NO(TWO_GPUS);
+        runs->gpu = block->gpu >= 0 ? block->gpu : runs->gpu;
+        runs->packed |= !block->elements.whole;
     }
-    block->host = 0;
-    if (*gpu >= 0 && block->gpu >= 0 && block->gpu != *gpu)
-        return TUTTI_NO(TWO_GPUS);
-    *gpu = block->gpu >= 0 ? block->gpu : *gpu;
-    *packed |= !block->elements.whole;
+    runs->ordinary |= block->host == 1;
+    *hosts += block->host != 0;
+    ++*blocks;
     return 1;
 }
 
@@ -70,7 +75,6 @@ static void flatten_add(const struct tutti_move_block *block, int aside, void **
     *seen |= bit;
 }
 
-/* Counts the blocks that have bytes, and those of them in memory of the host. */
 static int flatten_sends(struct tutti_move *move, int *blocks, int *hosts)
 {
     struct tutti_move_runs *runs = &move->runs;
@@ -81,11 +85,8 @@ static int flatten_sends(struct tutti_move *move, int *blocks, int *hosts)
         void *at = (void *)(uintptr_t)run->at;
         if (block->bytes == 0)
             continue;
-        if (!flatten_block(move, block, &runs->gpu, &runs->packed))
+        if (!flatten_block(move, block, blocks, hosts))
             return 0;
-        *hosts += block->host != 0;
-        runs->ordinary |= block->host == 1;
-        ++*blocks;
         runs->packed |= move->aside;
         flatten_add(block, move->aside, &at, &run->bytes, &seen, &runs->joined_sends);
         run->at = at;
@@ -102,11 +103,8 @@ static int flatten_receives(struct tutti_move *move, int *blocks, int *hosts)
         struct tutti_move_receive *run = &runs->flow.receive[block->rank];
         if (block->bytes == 0)
             continue;
-        if (!flatten_block(move, block, &runs->gpu, &runs->packed))
+        if (!flatten_block(move, block, blocks, hosts))
             return 0;
-        *hosts += block->host != 0;
-        runs->ordinary |= block->host == 1;
-        ++*blocks;
         runs->near &= !block->elements.placed && !block->host;
         flatten_add(block, 0, &run->at, &run->bytes, &seen, &runs->joined_receives);
     }
