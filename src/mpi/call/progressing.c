@@ -248,7 +248,7 @@ static int packed_from(void *buf, int count, MPI_Datatype type, void *packed, in
             return alone != MPI_SUCCESS ? alone : empty;                                                               \
         }                                                                                                              \
         if (none_held() || count < 0 || count > INT_MAX || !tutti_type_is_fine(datatype) ||                            \
-            (!buf && count > 0 && tutti_type_find(datatype)) ||                                                        \
+            tutti_lacks_buffer(buf, count, datatype) ||                                                                \
             tutti_next.MPI_Pack_size((int)count, datatype, comm, &bytes) != MPI_SUCCESS || bytes < 0)                  \
             return just_##name arguments;                                                                              \
         void *packed = malloc((size_t)bytes + 1);                                                                      \

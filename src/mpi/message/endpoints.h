@@ -113,12 +113,12 @@ static inline int tutti_endpoint_long(MPI_Count count, MPI_Datatype type)
     return count >= (MPI_Count)(TUTTI_MESSAGE_LOOKED / 32) &&
            (uint64_t)count * tutti_type_size(row->type) >= TUTTI_MESSAGE_LOOKED;
 }
-/* 1 if a message of so many elements, received at `buffer`, may be an RTS. 0 also where the MPI refuses the buffer: no
- * address for elements of a predefined type. A derived type may hold the addresses itself (MPI_BOTTOM). Cheap. */
+/* 1 if a message of so many elements, received at `buffer`, may be an RTS. 0 also where the MPI refuses the buffer.
+ * Cheap. */
 static inline int tutti_endpoint_may(const void *buffer, MPI_Count count, MPI_Datatype type)
 {
     if (likely(!tutti_endpoint && !tutti_far_on) || count <= 0 || tutti_inside ||
-        unlikely(!buffer && tutti_type_find(type)))
+        tutti_lacks_buffer(buffer, count, type))
         return 0;
     if (tutti_endpoint_long(count, type) || tutti_endpoint_short())
         return 1;
@@ -132,7 +132,7 @@ static inline int tutti_endpoint_may_now(const void *buffer, MPI_Count count, MP
     if (tutti_door.multiple)
         return tutti_endpoint_may(buffer, count, type);
     if (likely(!tutti_endpoint && !tutti_far_on) || count <= 0 || tutti_inside ||
-        unlikely(!buffer && tutti_type_find(type)))
+        tutti_lacks_buffer(buffer, count, type))
         return 0;
     if (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint))
         return 1;

@@ -39,6 +39,12 @@ static inline const struct tutti_type_row *tutti_type_find(MPI_Datatype handle)
     }
     return NULL;
 }
+/* 1 if elements of such a type have no address: the MPI refuses them (MPI_ERR_BUFFER). A derived type may hold the
+ * addresses itself (MPI_BOTTOM). */
+static inline int tutti_lacks_buffer(const void *buffer, MPI_Count count, MPI_Datatype type)
+{
+    return unlikely(!buffer) && count > 0 && tutti_type_find(type);
+}
 /* enum tutti_op, or TUTTI_OP_NONE */
 static inline int tutti_op_find(MPI_Op handle)
 {

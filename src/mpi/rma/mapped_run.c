@@ -195,13 +195,11 @@ static int mapped_run_is_ours(const struct tutti_window *window, const struct tu
     return !mapped->beside || (rma->target >= 0 && rma->target < mapped->n && mapped->peer[rma->target].direct);
 }
 
-/* 1 if there is no address for elements of a predefined type; a derived type may hold the addresses itself
- * (MPI_BOTTOM). The MPI does not see the operation, so it cannot refuse the buffer. */
+/* The MPI does not see the operation, so it cannot refuse a buffer. */
 static int mapped_run_lacks_buffer(const struct tutti_rma *rma)
 {
     for (int i = 0; i < TUTTI_RMA_BUFFERS; i++) {
-        const struct tutti_rma_buffer *buffer = &rma->buffer[i];
-        if (unlikely(!buffer->memory) && buffer->count > 0 && tutti_type_find(buffer->type))
+        if (tutti_lacks_buffer(rma->buffer[i].memory, rma->buffer[i].count, rma->buffer[i].type))
             return 1;
     }
     return 0;
