@@ -193,6 +193,15 @@ static int part_close(struct part *part, const struct packing *call, size_t byte
 typedef int real_call(void *with, const struct packing *call, void *elements, void *message, size_t bytes,
                       MPI_Count *position);
 
+/* 1 if a side has no address. The MPI does not see the elements, so it cannot refuse them. */
+static int pack_lacks_buffer(const struct packing *call, int *code)
+{
+    if (call->message && !tutti_lacks_buffer(call->elements, call->count, call->type))
+        return 0;
+    *code = MPI_ERR_BUFFER;
+    return 1;
+}
+
 /* 1: done, *code is the MPI's; 0: failed, *code is for the error handler. */
 static int pack_staged(struct packing *call, enum tutti_reason reason, const char *how, real_call *real, void *with,
                        MPI_Count most, int *code)
@@ -248,6 +257,8 @@ static int pack_move(struct packing *call, real_call *real, void *with, int *cod
     }
     if (bytes == 0)
         return 1;
+    if (pack_lacks_buffer(call, code))
+        return 0;
     if (!packs_plainly())
         return pack_staged(call, TUTTI_REASON_PACKED_FORM, NULL, real, with, -1, code);
     if (!layout->plan)
@@ -280,6 +291,14 @@ static MPI_Count external_most(const struct packing *call)
         __builtin_mul_overflow(bytes, (MPI_Count)4, &bytes))
         return -1;
     return bytes;
+}
+
+/* 1: done, *code is the MPI's; 0: failed, *code is for the error handler. */
+static int external_move(struct packing *call, real_call *real, const char *datarep, int *code)
+{
+    const MPI_Count most = external_most(call);
+    return (most == 0 || !pack_lacks_buffer(call, code)) &&
+           pack_staged(call, TUTTI_REASON_EXTERNAL, NULL, real, (void *)(uintptr_t)datarep, most, code);
 }
 
 /* 1 if a call must not go to the MPI as it is. Memory that both reach may: the MPI packs it. */

@@ -1,6 +1,6 @@
 /* No address (NULL) for elements of a predefined type: MPI_ERR_BUFFER, also where the data of the other side lie in
- * device memory. Every receive, and the buffers of every operation on a window. Afterwards the same message is
- * received, and the window holds what it held. */
+ * device memory. Every receive, the buffers of every operation on a window, packing, collectives. Afterwards the same
+ * message is received, and the window holds what it held. Where no buffer is needed, none is asked for. */
 #include <dlfcn.h>
 #include <string.h>
 
@@ -71,6 +71,68 @@ static void messages(enum kit_kind kind)
     kit_close(&from);
 }
 
+/* A packed message without an address; `class` is of the error. Open MPI: MPI_ERR_ARG. */
+#define NO_MESSAGE(name, ...)                                                                                          \
+    do {                                                                                                               \
+        const int class = kit_class(name(__VA_ARGS__));                                                                \
+        CHECK(class == MPI_ERR_BUFFER || class == MPI_ERR_ARG, #name " without a message: error class %d", class);     \
+    } while (0)
+
+static void packing(void)
+{
+    const MPI_Comm comm = MPI_COMM_WORLD;
+    char form[] = "external32";
+    int place = 0;
+    MPI_Aint far = 0;
+    MPI_Datatype empty;
+    void *const at = kit_put(&out, 0, numbers, BYTES);
+    REFUSED(MPI_Pack, NULL, COUNT, MPI_LONG, at, BYTES, &place, comm);
+    REFUSED(MPI_Unpack, at, BYTES, &place, NULL, COUNT, MPI_LONG, comm);
+    REFUSED(MPI_Pack_external, form, NULL, 1, MPI_LONG, at, BYTES, &far);
+    REFUSED(MPI_Unpack_external, form, at, BYTES, &far, NULL, 1, MPI_LONG);
+    NO_MESSAGE(MPI_Pack, at, COUNT, MPI_LONG, NULL, BYTES, &place, comm);
+    NO_MESSAGE(MPI_Unpack, NULL, BYTES, &place, at, COUNT, MPI_LONG, comm);
+    NO_MESSAGE(MPI_Pack_external, form, at, 1, MPI_LONG, NULL, BYTES, &far);
+    NO_MESSAGE(MPI_Unpack_external, form, NULL, BYTES, &far, at, 1, MPI_LONG);
+    CHECK(place == 0 && far == 0, "refused calls have moved the position to %d, %ld", place, (long)far);
+    MPI_Type_contiguous(0, MPI_LONG, &empty);
+    MPI_Type_commit(&empty);
+    CHECK(MPI_Pack(NULL, 0, MPI_LONG, at, BYTES, &place, comm) == MPI_SUCCESS, "MPI_Pack of nothing");
+    CHECK(MPI_Pack(NULL, 3, empty, at, BYTES, &place, comm) == MPI_SUCCESS, "MPI_Pack of an empty type");
+#ifdef OPEN_MPI /* MPICH 4.0 ends */
+    CHECK(MPI_Pack_external(form, NULL, 3, empty, at, BYTES, &far) == MPI_SUCCESS,
+          "MPI_Pack_external of an empty type");
+#endif
+    CHECK(place == 0 && far == 0, "nothing has moved the position to %d, %ld", place, (long)far);
+    MPI_Type_free(&empty);
+    memcpy(got, kit_get(&out, NULL), BYTES);
+    CHECK(memcmp(got, numbers, BYTES) == 0, "refused calls have changed the elements");
+}
+
+/* Open MPI without the library ends in a crash. */
+static void collectives(int count)
+{
+    const MPI_Comm comm = MPI_COMM_WORLD;
+    const int nothing[] = {0, 0};
+    void *const at = kit_put(&out, 0, numbers, BYTES), *const to = kit_put(&in, 0, NULL, BYTES);
+#ifndef OPEN_MPI
+    REFUSED(MPI_Allreduce, NULL, to, count, MPI_LONG, MPI_SUM, comm);
+    REFUSED(MPI_Allreduce, at, NULL, count, MPI_LONG, MPI_SUM, comm);
+    REFUSED(MPI_Bcast, NULL, count, MPI_LONG, 0, comm);
+    REFUSED(MPI_Allgather, at, count, MPI_LONG, NULL, count, MPI_LONG, comm);
+    REFUSED(MPI_Alltoall, NULL, count, MPI_LONG, to, count, MPI_LONG, comm);
+#endif
+    const int root = kit_rank == 0;
+    CHECK(MPI_Reduce(at, root ? to : NULL, count, MPI_LONG, MPI_SUM, 0, comm) == MPI_SUCCESS, "MPI_Reduce");
+    CHECK(MPI_Gather(at, count, MPI_LONG, root ? to : NULL, count, MPI_LONG, 0, comm) == MPI_SUCCESS, "MPI_Gather");
+    CHECK(MPI_Scatter(root ? at : NULL, count, MPI_LONG, to, count, MPI_LONG, 0, comm) == MPI_SUCCESS, "MPI_Scatter");
+    CHECK(MPI_Alltoallv(NULL, nothing, nothing, MPI_LONG, to, nothing, nothing, MPI_LONG, comm) == MPI_SUCCESS,
+          "MPI_Alltoallv of nothing");
+    memcpy(got, kit_get(&in, NULL), BYTES);
+    CHECK(memcmp(got, numbers + (size_t)kit_rank * (size_t)count, (size_t)count * sizeof *got) == 0,
+          "%d elements: other ones than were scattered", count);
+}
+
 static void operations(MPI_Win win, int count)
 {
     const int to = kit_size - 1 - kit_rank;
@@ -132,6 +194,7 @@ int main(int argc, char **argv)
     if (kit_plain)
         kit_skip("no_buffer", "needs the library in front");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     for (int i = 0; i < COUNT; i++)
         numbers[i] = 3 * i + 1;
     kit_open(&out, KIT_DEVICE, BYTES);
@@ -140,6 +203,9 @@ int main(int argc, char **argv)
     kit_open_endpoints(&out, &in, BYTES, TAG + 2);
     messages(KIT_DEVICE);
     messages(KIT_HOST);
+    packing();
+    collectives(1);
+    collectives(COUNT / 2);
     if (kit_makes_windows())
         window();
     kit_close(&out);

@@ -32,7 +32,7 @@ tutti_mpi_test(mpi-rma-repeated-updates PROGRAM mpi-repeated_updates RANKS 2 ENV
 # Memory that is attached before other ranks have met a GPU.
 tutti_mpi_test(mpi-rma-unmet PROGRAM mpi-unmet RANKS 2 ENV ${stats} TIMEOUT 60 MPIS openmpi mpich mpich5)
 
-# Receives, and operations on windows, without a buffer.
+# Receives, operations on windows, packing and collectives without a buffer.
 program(no_buffer EVERYWHERE)
 tutti_mpi_test(mpi-rma-no-buffer PROGRAM mpi-no_buffer RANKS 2 ENV ${stats} TIMEOUT 60 MPIS openmpi mpich mpich5)
 
