@@ -7,10 +7,10 @@
 #include "mpi/move/sides.h"
 #include "mpi/real/errors.h"
 
-static int collective_failed(const struct tutti_exchange *exchange, int status)
+static int collective_failed(const struct tutti_collective_args *args, int status)
 {
-    tutti_count(exchange->name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
-    return tutti_stage_failed(exchange->name, exchange->comm, status);
+    tutti_count(args->name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
+    return tutti_stage_failed(args->name, args->comm, status);
 }
 
 /* `few` is this rank's own block of `many`, the joined blocks of all ranks. */
@@ -78,6 +78,20 @@ static void collective_close(struct tutti_exchange *exchange)
     tutti_blocks_close(&exchange->out);
 }
 
+/* The same of an allocation, which tutti_collective_end() ends in any case. NULL: no memory. */
+static struct tutti_exchange *collective_new(const struct tutti_collective_args *args, int stays,
+                                             enum tutti_reason reason, struct tutti_stream *stream, int gpu,
+                                             int *status)
+{
+    struct tutti_exchange *exchange = malloc(sizeof *exchange);
+    *status = TUTTI_ERR_MEMORY;
+    if (!exchange)
+        return NULL;
+    *exchange = (struct tutti_exchange){.name = args->name, .comm = args->comm, .stays = stays, .reason = reason};
+    *status = collective_open(exchange, args, stream, gpu);
+    return exchange;
+}
+
 /* The MPI's arguments in place of the program's. */
 static void collective_replace(struct tutti_buffer *buffer, const struct tutti_blocks *blocks)
 {
@@ -130,7 +144,7 @@ static int collective_by_mpi(const struct tutti_collective_args *args, int on_ho
     if (status == TUTTI_OK)
         tutti_exchange_count(&exchange);
     collective_close(&exchange);
-    return status == TUTTI_OK ? code : collective_failed(&exchange, status);
+    return status == TUTTI_OK ? code : collective_failed(args, status);
 }
 
 int tutti_collective_blocking(const struct tutti_collective_args *args)
@@ -148,16 +162,9 @@ int tutti_collective_blocking(const struct tutti_collective_args *args)
 static int collective_start(const struct tutti_collective_args *args, enum tutti_collective_form form, MPI_Info info,
                             MPI_Request *request)
 {
-    int code = MPI_SUCCESS, status = TUTTI_ERR_MEMORY;
-    const struct tutti_exchange none = {.name = args->name,
-                                        .comm = args->comm,
-                                        .stays = form == TUTTI_NONBLOCKING,
-                                        .reason = tutti_why_take(TUTTI_REASON_OTHER)};
-    struct tutti_exchange *exchange = malloc(sizeof *exchange);
-    if (!exchange)
-        return collective_failed(&none, status);
-    *exchange = none;
-    status = collective_open(exchange, args, NULL, -1);
+    int code = MPI_SUCCESS, status;
+    struct tutti_exchange *exchange =
+        collective_new(args, form == TUTTI_NONBLOCKING, tutti_why_take(TUTTI_REASON_OTHER), NULL, -1, &status);
     const int staged = status == TUTTI_OK && (exchange->in.staged || exchange->out.staged);
     struct tutti_request *entry = staged ? tutti_collective_entry(exchange, form == TUTTI_PERSISTENT) : NULL;
     if (staged && !entry)
@@ -172,9 +179,8 @@ static int collective_start(const struct tutti_collective_args *args, enum tutti
     if (entry)
         tutti_request_give(entry);
     if (status != TUTTI_OK)
-        code = collective_failed(exchange, status);
-    collective_close(exchange);
-    free(exchange);
+        code = collective_failed(args, status);
+    tutti_collective_end(exchange);
     return code;
 }
 
@@ -191,13 +197,9 @@ int tutti_collective_persistent(const struct tutti_collective_args *args, MPI_In
 int tutti_collective_staged(const struct tutti_collective_args *args, enum tutti_reason reason, MPI_Request *request,
                             struct tutti_exchange **out)
 {
-    struct tutti_exchange *exchange = malloc(sizeof *exchange);
-    int code = MPI_SUCCESS, status = exchange ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    int code = MPI_SUCCESS, status;
+    struct tutti_exchange *exchange = collective_new(args, 0, reason, NULL, -1, &status);
     *out = NULL;
-    if (exchange) {
-        *exchange = (struct tutti_exchange){.name = args->name, .comm = args->comm, .reason = reason};
-        status = collective_open(exchange, args, NULL, -1);
-    }
     if (status == TUTTI_OK)
         code = collective_call(exchange, args, TUTTI_NONBLOCKING, tutti_handles.no_info, request);
     if (status == TUTTI_OK && code == MPI_SUCCESS) {
@@ -209,19 +211,14 @@ int tutti_collective_staged(const struct tutti_collective_args *args, enum tutti
         tutti_stage_report(args->name, status);
         code = tutti_error_code(status);
     }
-    if (exchange)
-        collective_close(exchange);
-    free(exchange);
+    tutti_collective_end(exchange);
     return code;
 }
 
 int tutti_collective_staged_end(struct tutti_exchange *exchange, int code)
 {
-    if (!exchange)
-        return TUTTI_OK;
-    const int status = code == MPI_SUCCESS ? tutti_blocks_out(&exchange->out) : TUTTI_OK;
-    collective_close(exchange);
-    free(exchange);
+    const int status = exchange && code == MPI_SUCCESS ? tutti_blocks_out(&exchange->out) : TUTTI_OK;
+    tutti_collective_end(exchange);
     return status;
 }
 
@@ -236,11 +233,8 @@ void tutti_collective_apart(struct tutti_collective_args *args)
 int tutti_collective_put(const struct tutti_collective_args *args, struct tutti_stream *stream, int gpu,
                          struct tutti_exchange **out)
 {
-    struct tutti_exchange *exchange = malloc(sizeof *exchange);
-    if (!exchange)
-        return TUTTI_ERR_MEMORY;
-    *exchange = (struct tutti_exchange){.name = args->name, .comm = args->comm, .reason = TUTTI_REASON_NODES};
-    const int status = collective_open(exchange, args, stream, gpu);
+    int status;
+    struct tutti_exchange *exchange = collective_new(args, 0, TUTTI_REASON_NODES, stream, gpu, &status);
     if (status == TUTTI_OK)
         *out = exchange;
     else
