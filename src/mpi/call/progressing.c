@@ -35,7 +35,7 @@ static inline int none_held(void)
 static inline int progressing_swept(int code)
 {
     if (tutti_progress_busy() && !tutti_progress_polling())
-        tutti_requests_sweep(0);
+        tutti_requests_sweep();
     return code;
 }
 

@@ -268,7 +268,7 @@ void tutti_life_shut(int all, int last)
     TUTTI_INSIDE();
     tutti_helper_end();
     tutti_hook_close();
-    tutti_requests_sweep(1);
+    tutti_requests_end(all);
     tutti_rndv_end();
     tutti_nonblocking_end();
     all = all && tutti_life_all_here();

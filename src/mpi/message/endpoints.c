@@ -119,9 +119,9 @@ void tutti_endpoints_close(int alive)
 {
     tutti_endpoint_everywhere = 0;
     atomic_store(&tutti_endpoint_blinded, 0);
-    tutti_p2p = (struct tutti_p2p_worker){.endpoint = NULL};
-    tutti_endpoint_free(tutti_endpoint, alive);
+    tutti_endpoint_free(tutti_endpoint, alive); /* waits, and polls meanwhile */
     tutti_endpoint = NULL;
+    tutti_p2p = (struct tutti_p2p_worker){.endpoint = NULL};
     tutti_far_close(alive);
     tutti_endpoints_comm_freed();
     if (tutti_p2p_comm && tutti_p2p_comm != tutti_handles.no_comm)

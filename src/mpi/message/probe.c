@@ -28,7 +28,7 @@ static inline void probe_poll(void)
 static inline int probe_swept(int code)
 {
     if (!tutti_inside)
-        tutti_requests_sweep(0);
+        tutti_requests_sweep();
     return code;
 }
 

@@ -340,6 +340,20 @@ TUTTI_UNGUARDED static int rndv_ended(void *with) /* only whether the list is em
     return ending->since != 0 && (!left || ending->dropped);
 }
 
+/* No poll looks at dropped messages, neither in the rest of MPI_Finalize nor in a later session. Their memory stays:
+ * the MPI may still have their RTSs, or parts of their data. */
+static void sends_drop(void)
+{
+    tutti_lock_take_alone(&tutti_sends_lock, tutti_door_alone());
+    for (const struct tutti_send_request *sent = all; sent; sent = sent->next) {
+        if (sent->state == TUTTI_SEND_ON_ITS_WAY)
+            tutti_step_close_locked(&sends);
+    }
+    all = NULL;
+    last = &all;
+    tutti_lock_give(&tutti_sends_lock);
+}
+
 void tutti_rndv_end(void)
 {
     struct ending ending = {.here = tutti_handles.no_request};
@@ -351,6 +365,8 @@ void tutti_rndv_end(void)
                                    .what = "in MPI_Finalize, for messages that no rank has received",
                                    .watched = 1,
                                    .seconds = tutti_comms_broken() ? 2 : tutti_settings()->timeout_seconds});
+    if (tutti_endpoint)
+        sends_drop();
     if (ending.dropped)
         tutti_warn(
             "MPI_Finalize: messages of this rank are dropped: they were not received, or the receiver's buffer was too "

@@ -116,7 +116,7 @@ static int completion_no_memory(int n)
  * completed. */
 static int code_swept(int code)
 {
-    tutti_requests_sweep(0);
+    tutti_requests_sweep();
     return code;
 }
 
@@ -130,7 +130,7 @@ static int list_close(struct list *list, int code)
             tutti_request_back(list->entry[i]);
     }
     free_lists(list);
-    tutti_requests_sweep(0);
+    tutti_requests_sweep();
     return code;
 }
 

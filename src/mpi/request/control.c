@@ -107,7 +107,7 @@ int tutti_door_MPI_Request_free(MPI_Request *request)
         tutti_request_hand_over(entry);
         tutti_request_orphan(entry);
         *request = tutti_handles.no_request;
-        tutti_requests_sweep(0);
+        tutti_requests_sweep();
     }
     return code;
 }

@@ -8,7 +8,9 @@
  * call waits for the end of that look, and looks again. */
 #include <stdatomic.h>
 
+#include "core/clock.h"
 #include "core/lock.h"
+#include "core/log.h"
 #include "core/settings.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/quiet.h"
@@ -161,11 +163,61 @@ static int freed_met(void *with)
     return met;
 }
 
-static int freed_ended(void *unused)
+/* In MPI_Finalize. Once all ranks are there none begins another message. After CANCEL_NS without an end, receives that
+ * the MPI has not matched are cancelled. What has not ended after LEAVE_NS, such as a send that no rank receives, is
+ * left to the MPI. */
+enum { CANCEL_NS = 1000000000 };
+static const uint64_t LEAVE_NS = 10ULL * CANCEL_NS;
+
+struct freed_ending {
+    int all_here, cancelled;
+    int open;       /* at the last look */
+    uint64_t since; /* when it has changed */
+};
+
+static void freed_cancel(void)
 {
-    (void)unused;
+    TUTTI_INSIDE();
+    tutti_lock_take(&lock);
+    for (struct tutti_request *entry = freed; entry; entry = entry->next) {
+        if (!entry->ended && !entry->kind->cancel)
+            tutti_next.MPI_Cancel(&entry->handle);
+    }
+    tutti_lock_give(&lock);
+}
+
+/* Their memory stays: the MPI may still use it. */
+static void freed_leave(void)
+{
+    int left = 0;
+    tutti_lock_take(&lock);
+    for (const struct tutti_request *entry = freed; entry; entry = entry->next, left++)
+        tutti_step_close(&step);
+    freed = NULL;
+    last = &freed;
+    tutti_lock_give(&lock);
+    tutti_warn("MPI_Finalize: %d of the requests that the program has freed never ended: no rank takes part in them",
+               left);
+}
+
+static int freed_ended(void *with)
+{
+    struct freed_ending *const ending = with;
     freed_poll();
-    return none_freed();
+    const int open = atomic_load_explicit(&step.open, memory_order_acquire);
+    const uint64_t now = tutti_now_ns();
+    if (open != ending->open)
+        ending->since = now;
+    ending->open = open;
+    if (open == 0 || !ending->all_here || now - ending->since < CANCEL_NS)
+        return open == 0;
+    if (!ending->cancelled)
+        freed_cancel();
+    ending->cancelled = 1;
+    if (now - ending->since < LEAVE_NS)
+        return 0;
+    freed_leave();
+    return 1;
 }
 
 static void freed_poll(void)
@@ -176,20 +228,25 @@ static void freed_poll(void)
 
 /* The wait for another thread's look has a limit: the MPI may have called a callback with a lock held for which that
  * thread waits, and the callback may have made this call. */
-void tutti_requests_sweep(int all)
+void tutti_requests_sweep(void)
 {
     enum { SECONDS = 10 };
     if (tutti_sweeps_off || none_freed())
         return;
-    if (all) {
-        tutti_progress_wait(&(const struct tutti_wait){.done = freed_ended,
-                                                       .what = "in MPI_Finalize, for requests that were freed",
-                                                       .seconds = tutti_settings()->timeout_seconds});
-        return;
-    }
     uint64_t need = freed_need();
     if (tutti_progress_polling())
         freed_looks(need);
     else if (!freed_met(&need))
         tutti_progress_wait(&(const struct tutti_wait){.done = freed_met, .with = &need, .seconds = SECONDS});
+}
+
+void tutti_requests_end(int all_here)
+{
+    struct freed_ending ending = {.all_here = all_here};
+    if (tutti_sweeps_off || none_freed())
+        return;
+    tutti_progress_wait(&(const struct tutti_wait){.done = freed_ended,
+                                                   .with = &ending,
+                                                   .what = "in MPI_Finalize, for requests that were freed",
+                                                   .seconds = tutti_settings()->timeout_seconds});
 }

@@ -225,9 +225,11 @@ void tutti_requests_look(void);
 extern __thread int tutti_sweeps_off;
 /* The chain was taken out: stays until the request completes. */
 void tutti_request_orphan(struct tutti_request *entry);
-/* Completes those freed requests that are ready; with `all`, waits for each. Used before the return of a call from
- * which the program may conclude that its data have arrived. */
-void tutti_requests_sweep(int all);
+/* Completes those freed requests that are ready. Used before the return of a call from which the program may conclude
+ * that its data have arrived. */
+void tutti_requests_sweep(void);
+/* In MPI_Finalize: waits for each; if all ranks are there, not for those that can never end. */
+void tutti_requests_end(int all_here);
 
 static inline int tutti_was_cancelled(const MPI_Status *status)
 {

@@ -111,3 +111,10 @@ tutti_mpi_test(mpi-landings-freed-threads PROGRAM mpi-alike_freed RANKS 2 ARGS 2
 tutti_mpi_test(mpi-landings-freed-gpus PROGRAM mpi-alike_freed RANKS 2 ARGS 3000 ${freed} TUTTI_HOST_GPUS=2 TIMEOUT 60)
 tutti_mpi_test(mpi-landings-persistent PROGRAM mpi-persistent_random RANKS 2 ${landed} TIMEOUT 60)
 tutti_mpi_test(mpi-landings-persistent-threads PROGRAM mpi-persistent_random RANKS 2 ARGS 50 threads ${landed} TIMEOUT 60)
+# Messages in which only one rank takes part end in MPI_Finalize.
+program(unmatched EVERYWHERE)
+foreach(which sends receives persistent all)
+  tutti_mpi_test(mpi-unmatched-${which} PROGRAM mpi-unmatched RANKS 2 ARGS ${which} EVERYWHERE TIMEOUT 90)
+endforeach()
+tutti_mpi_test(mpi-unmatched-far PROGRAM mpi-unmatched RANKS 2 ARGS all ENV TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined TIMEOUT 90)
+tutti_mpi_test(mpi-unmatched-direct PROGRAM mpi-unmatched RANKS 2 ARGS all ENV TUTTI_RULES=message:*@direct TIMEOUT 90)
