@@ -268,7 +268,7 @@ void tutti_life_shut(int all, int last)
     TUTTI_INSIDE();
     tutti_helper_end();
     tutti_hook_close();
-    tutti_requests_end(all);
+    tutti_requests_end(tutti_endpoints_own_world(), tutti_comms_broken() ? 2 : tutti_settings()->timeout_seconds);
     tutti_rndv_end();
     tutti_nonblocking_end();
     all = all && tutti_life_all_here();

@@ -11,7 +11,6 @@
 #include "core/clock.h"
 #include "core/lock.h"
 #include "core/log.h"
-#include "core/settings.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/quiet.h"
 #include "mpi/request/request.h"
@@ -163,16 +162,17 @@ static int freed_met(void *with)
     return met;
 }
 
-/* In MPI_Finalize. Once all ranks are there none begins another message. After CANCEL_NS without an end, receives that
- * the MPI has not matched are cancelled. What has not ended after LEAVE_NS, such as a send that no rank receives, is
- * left to the MPI. */
+/* In MPI_Finalize, after the callbacks of the program's attributes. Once all ranks are there none begins another
+ * message. After CANCEL_NS without an end, receives that the MPI has not matched are cancelled. What has not ended
+ * after LEAVE_NS, such as a send that no rank receives, is left to the MPI. */
 enum { CANCEL_NS = 1000000000 };
 static const uint64_t LEAVE_NS = 10ULL * CANCEL_NS;
 
 struct freed_ending {
+    MPI_Request here; /* all ranks are */
     int all_here, cancelled;
     int open;       /* at the last look */
-    uint64_t since; /* when it has changed */
+    uint64_t since; /* when it has changed, or the last rank has arrived */
 };
 
 static void freed_cancel(void)
@@ -204,13 +204,15 @@ static int freed_ended(void *with)
 {
     struct freed_ending *const ending = with;
     freed_poll();
-    const int open = atomic_load_explicit(&step.open, memory_order_acquire);
+    const int open = atomic_load_explicit(&step.open, memory_order_acquire), were_here = ending->all_here;
     const uint64_t now = tutti_now_ns();
-    if (open != ending->open)
+    if (!were_here && tutti_next.MPI_Test(&ending->here, &ending->all_here, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        ending->all_here = 1;
+    if (open != ending->open || !were_here)
         ending->since = now;
     ending->open = open;
     if (open == 0 || !ending->all_here || now - ending->since < CANCEL_NS)
-        return open == 0;
+        return open == 0 && ending->all_here;
     if (!ending->cancelled)
         freed_cancel();
     ending->cancelled = 1;
@@ -240,13 +242,14 @@ void tutti_requests_sweep(void)
         tutti_progress_wait(&(const struct tutti_wait){.done = freed_met, .with = &need, .seconds = SECONDS});
 }
 
-void tutti_requests_end(int all_here)
+void tutti_requests_end(MPI_Comm world, long seconds)
 {
-    struct freed_ending ending = {.all_here = all_here};
-    if (tutti_sweeps_off || none_freed())
+    struct freed_ending ending = {.here = tutti_handles.no_request};
+    if (tutti_next.MPI_Ibarrier(world, &ending.here) != MPI_SUCCESS)
         return;
     tutti_progress_wait(&(const struct tutti_wait){.done = freed_ended,
                                                    .with = &ending,
                                                    .what = "in MPI_Finalize, for requests that were freed",
-                                                   .seconds = tutti_settings()->timeout_seconds});
+                                                   .watched = 1,
+                                                   .seconds = seconds});
 }

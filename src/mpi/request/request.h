@@ -228,8 +228,9 @@ void tutti_request_orphan(struct tutti_request *entry);
 /* Completes those freed requests that are ready. Used before the return of a call from which the program may conclude
  * that its data have arrived. */
 void tutti_requests_sweep(void);
-/* In MPI_Finalize: waits for each; if all ranks are there, not for those that can never end. */
-void tutti_requests_end(int all_here);
+/* Collective over a communicator of Tutti's own of all ranks, in MPI_Finalize: waits for each, but not for those that
+ * can never end. seconds: as in struct tutti_wait. */
+void tutti_requests_end(MPI_Comm world, long seconds);
 
 static inline int tutti_was_cancelled(const MPI_Status *status)
 {

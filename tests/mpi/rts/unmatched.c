@@ -1,6 +1,7 @@
 /* Messages in which only one rank takes part: sends that no rank receives, and receives to which no rank sends. The
  * program frees every second request, and keeps the others. MPI_Finalize ends nevertheless, as the MPIs' own does.
- * A message whose requests both ranks free arrives before MPI_Finalize returns.
+ * A message whose requests both ranks free arrives before MPI_Finalize returns, also if its sender begins it late, in a
+ * callback of MPI_Finalize.
  * unmatched sends|receives|persistent|all: which of them */
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "kit.h"
 
 enum { LONG = 100000, SHORT = 100, SENT = 7, AWAITED = 8, BOTH = 9, MANY = 4, SECONDS = 60 };
+enum { LATE_US = 2500000 };
 enum { SENDS = 1, RECEIVES = 2, PERSISTENT = 4 };
 static const int lengths[MANY] = {SHORT, SHORT, LONG, LONG};
 static struct kit_buffer out[MANY], in[MANY], matched;
@@ -59,15 +61,25 @@ static void begin(int n, int what)
     }
 }
 
-/* From device into host memory, which the program reads after MPI_Finalize. */
+/* From device into host memory, which the program reads after MPI_Finalize. Rank 1 is late. */
+static int send_freed(MPI_Comm comm, int key, void *value_of, void *extra)
+{
+    MPI_Request request;
+    (void)comm, (void)key, (void)value_of, (void)extra;
+    if (kit_rank == 1)
+        usleep(LATE_US);
+    MPI_Isend(kit_put(&matched, 0, text, sizeof text), LONG, MPI_INT, 1 - kit_rank, BOTH, MPI_COMM_WORLD, &request);
+    return MPI_Request_free(&request);
+}
+
 static void begin_both(void)
 {
-    MPI_Request request[2];
-    const void *const from = kit_put(&matched, 0, text, sizeof text);
-    MPI_Irecv(arrived, LONG, MPI_INT, 1 - kit_rank, BOTH, MPI_COMM_WORLD, &request[0]);
-    MPI_Isend(from, LONG, MPI_INT, 1 - kit_rank, BOTH, MPI_COMM_WORLD, &request[1]);
-    MPI_Request_free(&request[0]);
-    MPI_Request_free(&request[1]);
+    MPI_Request request;
+    int key;
+    MPI_Irecv(arrived, LONG, MPI_INT, 1 - kit_rank, BOTH, MPI_COMM_WORLD, &request);
+    MPI_Request_free(&request);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, send_freed, &key, NULL);
+    MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
 }
 
 static int what_of(const char *name)
