@@ -113,8 +113,11 @@ tutti_mpi_test(mpi-landings-persistent PROGRAM mpi-persistent_random RANKS 2 ${l
 tutti_mpi_test(mpi-landings-persistent-threads PROGRAM mpi-persistent_random RANKS 2 ARGS 50 threads ${landed} TIMEOUT 60)
 # Messages in which only one rank takes part end in MPI_Finalize.
 program(unmatched EVERYWHERE)
-foreach(which sends receives persistent all)
-  tutti_mpi_test(mpi-unmatched-${which} PROGRAM mpi-unmatched RANKS 2 ARGS ${which} EVERYWHERE TIMEOUT 90)
+# MPICH 5 aborts in its own part of MPI_Finalize, in a check of sends that nobody has received.
+tutti_mpi_test(mpi-unmatched-receives PROGRAM mpi-unmatched RANKS 2 ARGS receives EVERYWHERE TIMEOUT 90)
+foreach(which sends persistent all)
+  tutti_mpi_test(mpi-unmatched-${which} PROGRAM mpi-unmatched RANKS 2 ARGS ${which} TIMEOUT 90
+                 MPIS openmpi mpich openmpi5 impi)
 endforeach()
 tutti_mpi_test(mpi-unmatched-far PROGRAM mpi-unmatched RANKS 2 ARGS all ENV TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined TIMEOUT 90)
 tutti_mpi_test(mpi-unmatched-direct PROGRAM mpi-unmatched RANKS 2 ARGS all ENV TUTTI_RULES=message:*@direct TIMEOUT 90)
