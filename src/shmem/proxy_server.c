@@ -166,11 +166,14 @@ static int proxy_server_is_quiet(struct tutti_shmem *space, void *with)
     return tutti_ring_is_complete(&space->proxy_server->ring.ring, *(const uint64_t *)with);
 }
 
+/* A process has few hardware queues under MPS: the proxy's copies may share one with a stream that waits for them. */
 static void proxy_server_say_quiet(struct tutti_shmem *space, void *with, char *text, size_t size)
 {
     (void)space;
     (void)with;
-    snprintf(text, size, "for what kernels have asked of other PEs");
+    snprintf(text, size,
+             "for what kernels have asked of other PEs (on a GPU a stream that waits may hold back the copies for it, "
+             "under MPS above all: CUDA_DEVICE_MAX_CONNECTIONS=8 gives more queues, docs/streams.md)");
 }
 
 void tutti_shmem_proxy_quiet(struct tutti_shmem *space)

@@ -61,8 +61,9 @@ foreach(name rma wait amo words)
 endforeach()
 # To far PEs.
 foreach(name rma wait amo words calls)
+  # Under MPS the default number of queues is too small.
   gpu_stream(${name}-far ${name} 2 ENV TUTTI_SHMEM_HEAP=device TUTTI_NODE_RANKS=1 TUTTI_ASYNC_PROGRESS=1 TUTTI_TEST_EVERY=4
-                                        TUTTI_TEST_ROUNDS=2)
+                                        TUTTI_TEST_ROUNDS=2 CUDA_DEVICE_MAX_CONNECTIONS=8)
 endforeach()
 if(TARGET tutti-fortran)
   gpu_shmem(fortran-stream fortran-stream RANKS 2)

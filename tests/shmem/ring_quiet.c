@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "shmem/kit.h"
@@ -81,6 +82,10 @@ int tutti_shmem_await(struct tutti_shmem *space, int (*done)(struct tutti_shmem 
                  void (*)(struct tutti_shmem *, void *, char *, size_t), void *);
     *(void **)(void *)&await = core("tutti_shmem_await");
     if (atomic_load(&in_quiet) && atomic_load(&holding)) {
+        char text[256] = "";
+        where(space, with, text, sizeof text);
+        CHECK(strstr(text, "CUDA_DEVICE_MAX_CONNECTIONS=8") && strstr(text, "docs/streams.md)"),
+              "a long wait does not say what may help: %s", text);
         atomic_fetch_add(&looks, 1);
         atomic_fetch_add(&early, done(space, with) != 0);
         atomic_store(&holding, 0);
